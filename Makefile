@@ -1,0 +1,132 @@
+# What a person or CI runs here; `make` alone lists it.
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+# avx2 where this machine has it, else baseline; a wheel is always built for the baseline.
+ARCH ?= $(if $(and $(shell grep -sow -m1 avx2 /proc/cpuinfo),$(shell grep -sow -m1 bmi2 /proc/cpuinfo)),avx2,baseline)
+
+BIN := .venv/bin
+CMAKE_TESTS := cmake --log-level=WARNING -G Ninja -S . -DZEROFLEET_BUILD_TESTS=ON
+CORE := $(shell find cpp -path cpp/tests -prune -o -name '*.h' -print -o -name '*.cc' -print)
+CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
+
+.PHONY: help venv test test-long test-sanitize test-arm64 wheel bench train format clean
+.PHONY: lint test-cpp test-python test-wasm test-signatures
+
+help:
+	@echo 'make test             everything that takes minutes: what must pass before a commit'
+	@echo 'make train            train an agent (not built yet)'
+	@echo
+	@echo 'make venv             the virtual environment .venv, with the package and its tools in it'
+	@echo 'make lint             formatting, style and types'
+	@echo 'make test-cpp         the C++ tests'
+	@echo 'make test-python      the Python tests'
+	@echo 'make test-wasm        the WebAssembly build, under node'
+	@echo 'make test-signatures  the same games come out of C++, Python and WebAssembly'
+	@echo 'make test-long        the tests that take long, and five minutes of fuzzing'
+	@echo 'make test-sanitize    the C++ tests under the address, undefined and thread sanitizers'
+	@echo 'make test-arm64       the C++ tests and signatures, cross-compiled, under qemu'
+	@echo 'make wheel            a portable wheel in dist/, tried in a fresh environment'
+	@echo 'make bench            speed of the core'
+	@echo 'make format           rewrite the sources in the house format'
+	@echo 'make clean            remove everything that was built, .venv too'
+
+# ---- building
+
+.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg
+packages-build packages-wasm packages-arm64 packages-gnubg: packages-%:
+	@PYTHON=$(PYTHON) scripts/install-debian-packages $*
+
+venv: .venv/.built
+
+.venv/.tools: constraints.txt | packages-build
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zerofleet needs Python 3.11 or newer; make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt scikit-build-core nanobind
+	touch $@
+
+.venv/.built: .venv/.tools pyproject.toml CMakeLists.txt $(CORE)
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip install -q -c constraints.txt --no-build-isolation \
+	  --config-settings build-dir=build/editable \
+	  --config-settings cmake.define.ZEROFLEET_ARCH=$(ARCH) \
+	  --config-settings cmake.define.ZEROFLEET_WARNINGS=ON \
+	  -e '.[dev]'
+	touch $@
+
+build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm | packages-wasm
+	scripts/build-wasm
+
+# ---- testing
+
+test: lint test-cpp test-python test-wasm test-signatures
+
+lint: venv
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/mypy
+
+test-cpp: | packages-build
+	$(CMAKE_TESTS) -B build/native -DZEROFLEET_ARCH=$(ARCH) -DZEROFLEET_WARNINGS=ON
+	cmake --build build/native -j $(JOBS)
+	build/native/zerofleet_tests
+
+test-python: venv | packages-gnubg
+	$(BIN)/pytest
+
+test-wasm: build/wasm/zerofleet.wasm
+	node --test tests/wasm/*.test.mjs
+
+test-signatures: venv test-cpp build/wasm/zerofleet.wasm
+	$(CMAKE_TESTS) -B build/baseline -DZEROFLEET_WARNINGS=ON
+	cmake --build build/baseline -j $(JOBS) --target zerofleet_signature
+	scripts/check-signatures \
+	  build/native/zerofleet_signature \
+	  build/baseline/zerofleet_signature \
+	  '$(BIN)/python -m zerofleet.signature' \
+	  'node tests/wasm/signature.mjs'
+
+test-long: venv | packages-gnubg
+	$(BIN)/pytest -m long
+	scripts/fuzz 300
+
+# Asserts are on here, unlike in a release. The tests that start threads are in the test suite "threads".
+SANITIZE := $(CMAKE_TESTS) -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g'
+test-sanitize: | packages-build
+	$(SANITIZE) -B build/asan -DZEROFLEET_SANITIZE=address,undefined
+	cmake --build build/asan -j $(JOBS) --target zerofleet_tests
+	build/asan/zerofleet_tests
+	$(SANITIZE) -B build/tsan -DZEROFLEET_SANITIZE=thread
+	cmake --build build/tsan -j $(JOBS) --target zerofleet_tests
+	build/tsan/zerofleet_tests --test-suite=threads
+
+test-arm64: | packages-arm64
+	$(CMAKE_TESTS) -B build/arm64 -DZEROFLEET_WARNINGS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static
+	cmake --build build/arm64 -j $(JOBS)
+	qemu-aarch64 build/arm64/zerofleet_tests
+	scripts/check-signatures 'qemu-aarch64 build/arm64/zerofleet_signature'
+
+# ---- using
+
+wheel: venv
+	rm -rf dist build/wheel-venv
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip wheel -q --no-deps --no-build-isolation -w dist .
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/pip install -q -c constraints.txt dist/*.whl
+	cd build && wheel-venv/bin/python -c 'import zerofleet._core; print("works:", zerofleet.__file__)'
+
+bench: venv
+	$(BIN)/zerofleet bench core
+
+train:
+	@echo 'Training cannot be run yet: the core is here, but not the networks, the replay and the trainer,' >&2
+	@echo 'which are the next step. What works today: README.md' >&2
+	@exit 1
+
+format: venv
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CPP)
+
+clean:
+	rm -rf .venv build dist src/zerofleet/_core.pyi

@@ -1,0 +1,44 @@
+// A value or the reason why there is none. The core throws no exceptions (WebAssembly builds have
+// none); whoever binds it turns an Error into what its language uses.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace zf {
+
+// `kind` lets callers tell faults apart without reading the text.
+struct Error {
+    enum class Kind {
+        bad_text,      // a text, option or description that makes no sense
+        illegal,       // an action or call that is not allowed in this position
+        truncated,     // bytes end too early
+        damaged,       // bytes whose checksum or structure is wrong
+        unsupported,   // a version, game or option that this build does not know
+        too_large,     // over a stated bound
+        inconsistent,  // well-formed, but contradicts the rules
+    };
+    Kind kind;
+    std::string text;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+public:
+    Result(T value) : held_(std::move(value)) {}
+    Result(Error error) : held_(std::move(error)) {}
+
+    explicit operator bool() const { return held_.index() == 0; }
+    // Preconditions: holds a value, or an error, respectively.
+    T& operator*() { return *std::get_if<0>(&held_); }
+    const T& operator*() const { return *std::get_if<0>(&held_); }
+    T* operator->() { return std::get_if<0>(&held_); }
+    const T* operator->() const { return std::get_if<0>(&held_); }
+    const Error& error() const { return *std::get_if<1>(&held_); }
+
+private:
+    std::variant<T, Error> held_;
+};
+
+}  // namespace zf

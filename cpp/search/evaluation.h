@@ -1,0 +1,105 @@
+// What an evaluator answers for one observation, and the form in which a tree keeps it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/exact_math.h"
+#include "base/half.h"
+#include "games/game.h"
+
+namespace zf {
+
+inline constexpr int kMaxOutcomes = 8;
+
+// An evaluator's answer. Both views are into the evaluator's memory.
+struct Evaluation {
+    const float* policy_logits;           // num_actions; only those of legal actions are read
+    const float* outcomes_observer;       // num_outcomes probabilities, in the observer's view
+};
+
+// An evaluation as the tree uses it: priors of the legal actions in their order, and outcomes.
+struct Evaluated {
+    float outcomes_observer[kMaxOutcomes] = {};
+    std::vector<Half> priors;
+};
+
+// Sums in a fixed order of eight running sums: the same bits with and without vector instructions.
+inline float ordered_sum(const float* values, int count) {
+    float sums[8] = {};
+    int i = 0;
+    for (; i + 8 <= count; i += 8)
+        for (int lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane];
+    for (int lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+// Replaces logits by probabilities. Needs count >= 1 and finite numbers.
+inline void softmax(float* values, int count) {
+    float largest = values[0];
+    for (int i = 1; i < count; ++i) largest = values[i] > largest ? values[i] : largest;
+    for (int i = 0; i < count; ++i) values[i] = exact_exp_negative(values[i] - largest);
+    const float scale = 1 / ordered_sum(values, count);
+    for (int i = 0; i < count; ++i) values[i] *= scale;
+}
+
+// Priors of the legal actions as halves; every legal action keeps a prior above 0.
+inline void read_priors(const float* policy_logits, std::span<const Action> legal, std::vector<float>& scratch,
+                        std::vector<Half>& priors) {
+    const int count = int(legal.size());
+    scratch.resize(count);
+    priors.resize(count);
+    for (int i = 0; i < count; ++i) scratch[i] = policy_logits[legal[i]];
+    softmax(scratch.data(), count);
+    for (int i = 0; i < count; ++i) {
+        const Half half = to_half(scratch[i]);
+        priors[i] = half == 0 ? Half(1) : half;
+    }
+}
+
+// Outcomes with their rewards, as search needs them.
+class OutcomeTable {
+public:
+    explicit OutcomeTable(const Facts& facts) : count_(int(facts.outcomes.size())) {
+        const float largest = facts.largest_reward();
+        for (int i = 0; i < count_; ++i) {
+            scaled_reward_[i] = facts.outcomes[i].reward / largest;
+            opposite_[i] = facts.outcomes[i].opposite;
+        }
+    }
+    int count() const { return count_; }
+    float scaled_reward(int outcome) const { return scaled_reward_[outcome]; }
+    // The expected reward of a distribution, in the view it has, divided by the largest reward.
+    float mean(const float* outcomes) const {
+        float sum = 0;
+        for (int i = 0; i < count_; ++i) sum += outcomes[i] * scaled_reward_[i];
+        return sum;
+    }
+    // The same distribution in the other player's view.
+    void turn_round(const float* outcomes, float* turned) const {
+        for (int i = 0; i < count_; ++i) turned[opposite_[i]] = outcomes[i];
+    }
+    // A distribution with the given mean: over the two outcomes whose rewards enclose it.
+    void with_mean(float mean, float* outcomes) const {
+        int below = -1, above = -1;
+        for (int i = 0; i < count_; ++i) {
+            outcomes[i] = 0;
+            const float reward = scaled_reward_[i];
+            if (reward <= mean && (below < 0 || reward > scaled_reward_[below])) below = i;
+            if (reward >= mean && (above < 0 || reward < scaled_reward_[above])) above = i;
+        }
+        if (below < 0) below = above;
+        if (above < 0) above = below;
+        const float gap = scaled_reward_[above] - scaled_reward_[below];
+        const float share = gap > 0 ? (mean - scaled_reward_[below]) / gap : 0;
+        outcomes[below] += 1 - share;
+        outcomes[above] += share;
+    }
+
+private:
+    int count_;
+    float scaled_reward_[kMaxOutcomes] = {};
+    int opposite_[kMaxOutcomes] = {};
+};
+
+}  // namespace zf
