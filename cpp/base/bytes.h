@@ -10,7 +10,7 @@
 namespace zf {
 
 class ByteWriter {
-public:
+  public:
     void u8(uint8_t value) { bytes_.push_back(value); }
     void u16(uint16_t value) { fixed(value, 2); }
     void u64(uint64_t value) { fixed(value, 8); }
@@ -29,7 +29,7 @@ public:
     }
     std::vector<uint8_t>& bytes() { return bytes_; }
 
-private:
+  private:
     void fixed(uint64_t value, int count) {
         for (int i = 0; i < count; ++i) u8(uint8_t(value >> (8 * i)));
     }
@@ -37,7 +37,7 @@ private:
 };
 
 class ByteReader {
-public:
+  public:
     explicit ByteReader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
     uint8_t u8() {
@@ -72,7 +72,7 @@ public:
     bool ok() const { return ok_; }
     uint64_t left() const { return bytes_.size() - at_; }
 
-private:
+  private:
     uint64_t fixed(int count) {
         uint64_t value = 0;
         for (int i = 0; i < count; ++i) value |= uint64_t(u8()) << (8 * i);

@@ -1,8 +1,9 @@
 // exp, log and sqrt that give the same bits on every machine.
 //
-// The C library's exp and log differ in the last bit between systems; these use only IEEE additions,
-// multiplications and divisions in a fixed order (and must be built with -ffp-contract=off). Accurate
-// to a few units in the last place, which a test holds against the C library.
+// The C library's exp and log differ in the last bit between systems; these use only IEEE
+// additions, multiplications and divisions in a fixed order (and must be built with
+// -ffp-contract=off). Accurate to a few units in the last place, which a test holds against the C
+// library.
 #pragma once
 
 #include <bit>
@@ -60,7 +61,8 @@ inline double exact_log(double x) {
     return double(exponent) * 0.6931471805599453 + 2 * s * sum;
 }
 
-// e^x in single precision for x <= 0, without branches, so that loops over it vectorise. 0 below -87.
+// e^x in single precision for x <= 0, without branches, so that loops over it vectorise. 0 below
+// -87.
 inline float exact_exp_negative(float x) {
     const float clamped = x < -87.0f ? -87.0f : x;
     const float shifted = clamped * 1.44269504f + 0x1.8p23f;

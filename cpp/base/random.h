@@ -23,7 +23,7 @@ constexpr uint64_t mix64(uint64_t x) {
 constexpr uint64_t derive_seed(uint64_t seed, uint64_t salt) { return mix64(mix64(seed) ^ salt); }
 
 class Rng {
-public:
+  public:
     explicit Rng(uint64_t seed) {
         for (auto& word : state_) word = seed = mix64(seed);
     }
@@ -46,7 +46,8 @@ public:
         uint64_t product = uint64_t(uint32_t(next() >> 32)) * bound;
         if (uint32_t(product) < bound) {
             const uint32_t threshold = uint32_t(-bound) % bound;
-            while (uint32_t(product) < threshold) product = uint64_t(uint32_t(next() >> 32)) * bound;
+            while (uint32_t(product) < threshold)
+                product = uint64_t(uint32_t(next() >> 32)) * bound;
         }
         return uint32_t(product >> 32);
     }
@@ -93,7 +94,7 @@ public:
         }
     }
 
-private:
+  private:
     uint64_t state_[4];
 };
 

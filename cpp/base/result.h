@@ -25,7 +25,7 @@ struct Error {
 
 template <class T>
 class [[nodiscard]] Result {
-public:
+  public:
     Result(T value) : held_(std::move(value)) {}
     Result(Error error) : held_(std::move(error)) {}
 
@@ -37,7 +37,7 @@ public:
     const T* operator->() const { return std::get_if<0>(&held_); }
     const Error& error() const { return *std::get_if<1>(&held_); }
 
-private:
+  private:
     std::variant<T, Error> held_;
 };
 

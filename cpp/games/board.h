@@ -12,7 +12,8 @@ inline constexpr char kStones[] = ".XO";
 
 // The symmetries of a square (8) or, where `mirror_only`, left and right swapped (2), for cells in
 // row-major order followed by `num_tail_bytes` bytes that stay in place.
-inline std::vector<Symmetry> cell_symmetries(int rows, int columns, bool mirror_only, int num_tail_bytes) {
+inline std::vector<Symmetry> cell_symmetries(int rows, int columns, bool mirror_only,
+                                             int num_tail_bytes) {
     std::vector<Symmetry> all;
     for (int kind = 0; kind < (mirror_only ? 2 : 8); ++kind) {
         Symmetry symmetry;
@@ -25,7 +26,8 @@ inline std::vector<Symmetry> cell_symmetries(int rows, int columns, bool mirror_
             }
         }
         symmetry.action.assign(symmetry.byte.begin(), symmetry.byte.end());
-        for (int i = 0; i < num_tail_bytes; ++i) symmetry.byte.push_back(uint16_t(rows * columns + i));
+        for (int i = 0; i < num_tail_bytes; ++i)
+            symmetry.byte.push_back(uint16_t(rows * columns + i));
         all.push_back(symmetry);
     }
     return all;
@@ -42,19 +44,23 @@ struct BoardAndPlayer {
     int player;
 };
 
-// The opposite of describe_board; checks the shape, the stones, and that X (player 0) and O took turns.
-inline Result<BoardAndPlayer> read_board(const Described& described, int num_rows, int num_columns) {
+// The opposite of describe_board; checks the shape, the stones, and that X (player 0) and O took
+// turns.
+inline Result<BoardAndPlayer> read_board(const Described& described, int num_rows,
+                                         int num_columns) {
     const auto bad = [](const std::string& text) { return Error{Error::Kind::bad_text, text}; };
     const Described* board = described.field("board");
     const Described* player = described.field("player");
-    if (!board || !board->list()) return bad("description lacks 'board', a list of rows of \".XO\", top first");
+    if (!board || !board->list())
+        return bad("description lacks 'board', a list of rows of \".XO\", top first");
     if (!player || !player->number() || *player->number() < 0 || *player->number() > 1)
         return bad("description lacks 'player', 0 or 1");
     BoardAndPlayer read{{}, int(*player->number())};
     int surplus = 0;  // of X over O
     for (const Described& row : *board->list()) {
         if (!row.text() || int(row.text()->size()) != num_columns)
-            return bad("each row of 'board' must be " + std::to_string(num_columns) + " characters of \".XO\"");
+            return bad("each row of 'board' must be " + std::to_string(num_columns) +
+                       " characters of \".XO\"");
         for (const char stone : *row.text()) {
             if (stone != '.' && stone != 'X' && stone != 'O')
                 return bad(std::string("'board' has '") + stone + "'; only \".XO\" are known");
@@ -63,8 +69,8 @@ inline Result<BoardAndPlayer> read_board(const Described& described, int num_row
         read.rows_top_first.push_back(*row.text());
     }
     if (int(read.rows_top_first.size()) != num_rows)
-        return bad("'board' has " + std::to_string(read.rows_top_first.size()) + " rows; this game has " +
-                   std::to_string(num_rows));
+        return bad("'board' has " + std::to_string(read.rows_top_first.size()) +
+                   " rows; this game has " + std::to_string(num_rows));
     if (surplus != read.player)
         return bad("'board' has " + std::to_string(surplus) + " more X than O, but player " +
                    std::to_string(read.player) + " to move needs " + std::to_string(read.player));
@@ -72,7 +78,8 @@ inline Result<BoardAndPlayer> read_board(const Described& described, int num_row
 }
 
 // Rows with their numbers at the left (counted from the bottom), column names below.
-inline std::string board_picture(const std::vector<std::string>& rows_top_first, char first_column) {
+inline std::string board_picture(const std::vector<std::string>& rows_top_first,
+                                 char first_column) {
     std::string text;
     const int num_rows = int(rows_top_first.size());
     for (int i = 0; i < num_rows; ++i) {
@@ -82,13 +89,16 @@ inline std::string board_picture(const std::vector<std::string>& rows_top_first,
         text += "\n";
     }
     text += "  ";
-    for (int c = 0; c < int(rows_top_first[0].size()); ++c) text += std::string(" ") + char(first_column + c);
+    for (int c = 0; c < int(rows_top_first[0].size()); ++c)
+        text += std::string(" ") + char(first_column + c);
     return text + "\n";
 }
 
 inline std::string line_of_result(Mover to_move, int outcome_first_player) {
     if (to_move != kOver) return std::string(to_move == 0 ? "X" : "O") + " to move\n";
-    return outcome_first_player == kDraw ? "drawn\n" : outcome_first_player == kWin ? "X has won\n" : "O has won\n";
+    return outcome_first_player == kDraw  ? "drawn\n"
+           : outcome_first_player == kWin ? "X has won\n"
+                                          : "O has won\n";
 }
 
 }  // namespace zf

@@ -17,12 +17,12 @@ struct CheckReport {
     int64_t num_plies = 0;
     int64_t num_cut_off = 0;  // games that reached max_plies
     int64_t num_resampling_tests = 0;
-    int64_t longest = 0;      // plies
+    int64_t longest = 0;  // plies
 };
 
 template <Game P>
 class GameChecker {
-public:
+  public:
     GameChecker(const typename P::Options& options, uint64_t seed)
         : options_(options), facts_(P::facts(options)), rng_(seed) {}
 
@@ -36,29 +36,34 @@ public:
         return report_;
     }
 
-private:
+  private:
     void require(bool holds, const std::string& what) {
         if (!holds && fault_.empty()) fault_ = where_ + what;
     }
 
     void check_facts() {
         where_ = "facts: ";
-        require(facts_.num_actions > 0 && facts_.num_actions < 65536, "num_actions must be in 1..65535");
+        require(facts_.num_actions > 0 && facts_.num_actions < 65536,
+                "num_actions must be in 1..65535");
         require(facts_.observation_bytes > 0, "observation_bytes must be positive");
         require(facts_.max_plies > 0, "max_plies must be positive");
         require(facts_.largest_reward() > 0, "some outcome must have a reward other than 0");
         const int count = int(facts_.outcomes.size());
         for (int i = 0; i < count; ++i) {
             const int opposite = facts_.outcomes[i].opposite;
-            require(opposite >= 0 && opposite < count, "an outcome's opposite must be the index of an outcome");
+            require(opposite >= 0 && opposite < count,
+                    "an outcome's opposite must be the index of an outcome");
             if (!fault_.empty()) return;
-            require(facts_.outcomes[opposite].opposite == i, "the opposite of the opposite must be the outcome itself");
+            require(facts_.outcomes[opposite].opposite == i,
+                    "the opposite of the opposite must be the outcome itself");
             require(facts_.outcomes[opposite].reward == -facts_.outcomes[i].reward,
                     "an outcome and its opposite must have opposite rewards");
         }
         for (const Symmetry& symmetry : facts_.symmetries) {
-            require(is_permutation_of(symmetry.action, facts_.num_actions), "a symmetry must permute the actions");
-            require(is_permutation_of(symmetry.byte, facts_.observation_bytes), "a symmetry must permute the bytes");
+            require(is_permutation_of(symmetry.action, facts_.num_actions),
+                    "a symmetry must permute the actions");
+            require(is_permutation_of(symmetry.byte, facts_.observation_bytes),
+                    "a symmetry must permute the bytes");
         }
     }
 
@@ -83,7 +88,7 @@ private:
             where_ = "game " + std::to_string(game) + ", ply " + std::to_string(ply) + ": ";
             const bool thorough = thorough_game || rng_.below(16) == 0;
             check_position(position, thorough);
-            check_symmetries(position, mirrored);
+            if (thorough) check_symmetries(position, mirrored);
             if (facts_.hidden && thorough) check_hidden(position);
             if (!fault_.empty()) return;
             const bool chance = position.to_move() == kChance;
@@ -106,12 +111,15 @@ private:
     void check_start(const P& position) {
         const Result<P> again = P::read_start(options_, position.write_start());
         require(bool(again), "write_start gives bytes that read_start refuses");
-        if (again) require(same(position, *again), "write_start and read_start do not give the same position back");
+        if (again)
+            require(same(position, *again),
+                    "write_start and read_start do not give the same position back");
     }
 
     void check_position(const P& position, bool thorough) {
         const Mover mover = position.to_move();
-        require(mover == 0 || mover == 1 || mover == kChance, "to_move must be 0, 1, chance or over");
+        require(mover == 0 || mover == 1 || mover == kChance,
+                "to_move must be 0, 1, chance or over");
         if (mover == kChance) {
             check_chance(position);
         } else {
@@ -135,8 +143,10 @@ private:
             sum += outcome.probability;
             drawn_found |= outcome.id == drawn;
         }
-        require(std::abs(sum - 1) < 1e-12, "probabilities add up to " + std::to_string(sum) + " instead of 1");
-        require(drawn_found, "random_outcome gave " + std::to_string(drawn) + ", which is not possible");
+        require(std::abs(sum - 1) < 1e-12,
+                "probabilities add up to " + std::to_string(sum) + " instead of 1");
+        require(drawn_found,
+                "random_outcome gave " + std::to_string(drawn) + ", which is not possible");
         require(position.roller() == 0 || position.roller() == 1, "roller must be 0 or 1");
     }
 
@@ -153,22 +163,26 @@ private:
             legal[action] = true;
         }
         Rng rng = rng_;
-        require(legal[position.random_action(rng)], "random_action gave an action that is not legal");
+        require(legal[position.random_action(rng)],
+                "random_action gave an action that is not legal");
         if (!thorough) return;
         for (int id = -1; id <= facts_.num_actions; ++id) {
             P copy = position;
             const bool is_legal = id >= 0 && legal[id];
-            require(bool(play_checked(copy, facts_, id)) == is_legal, "an illegal id was played or a legal one refused");
+            require(bool(play_checked(copy, facts_, id)) == is_legal,
+                    "an illegal id was played or a legal one refused");
             if (!is_legal) continue;
             const std::string text = position.action_text(Action(id));
             const Result<Action> read = position.action_from_text(text);
-            require(read && *read == id, "the text '" + text + "' of action " + std::to_string(id) + " is not read back");
+            require(read && *read == id, "the text '" + text + "' of action " + std::to_string(id) +
+                                             " is not read back");
         }
     }
 
     void check_observation(const P& position, int player) {
         constexpr uint8_t kCanary = 0xa5;
-        std::vector<uint8_t> first(facts_.observation_bytes + 1, kCanary), second(facts_.observation_bytes, 0);
+        std::vector<uint8_t> first(facts_.observation_bytes + 1, kCanary),
+            second(facts_.observation_bytes, 0);
         position.observe(player, first.data());
         position.observe(player, second.data());
         require(first.back() == kCanary, "observe writes more than observation_bytes");
@@ -178,7 +192,8 @@ private:
 
     // Whether two positions are the same to players: same mover, actions and observations.
     bool same(const P& a, const P& b) const {
-        if (a.to_move() != b.to_move() || legal_actions(a, facts_) != legal_actions(b, facts_)) return false;
+        if (a.to_move() != b.to_move() || legal_actions(a, facts_) != legal_actions(b, facts_))
+            return false;
         for (const int player : {0, 1})
             if (observation(a, facts_, player) != observation(b, facts_, player)) return false;
         return a.to_move() != kOver || a.outcome(0) == b.outcome(0);
@@ -187,27 +202,35 @@ private:
     void check_texts(const P& position) {
         const std::string text = position.to_text();
         const Result<P> read = P::from_text(options_, text);
-        require(bool(read), "from_text refuses '" + text + "'" + (read ? "" : ": " + read.error().text));
+        require(bool(read),
+                "from_text refuses '" + text + "'" + (read ? "" : ": " + read.error().text));
         if (!read) return;
-        require(same(position, *read) && read->to_text() == text, "the text '" + text + "' is not read back");
+        require(same(position, *read) && read->to_text() == text,
+                "the text '" + text + "' is not read back");
         const Result<P> told = P::from_describe(options_, position.describe(-1));
-        require(bool(told), "from_describe refuses what describe gives" + (told ? "" : ": " + told.error().text));
-        if (told) require(same(position, *told), "from_describe does not give the described position back");
+        require(bool(told), "from_describe refuses what describe gives" +
+                                (told ? "" : ": " + told.error().text));
+        if (told)
+            require(same(position, *told),
+                    "from_describe does not give the described position back");
     }
 
     void check_symmetries(const P& position, const std::vector<P>& mirrored) {
         for (size_t i = 0; i < mirrored.size(); ++i) {
             const Symmetry& symmetry = facts_.symmetries[i];
-            require(mirrored[i].to_move() == position.to_move(), "a symmetry changes who is to move");
+            require(mirrored[i].to_move() == position.to_move(),
+                    "a symmetry changes who is to move");
             std::vector<Action> mapped = legal_actions(position, facts_);
             for (Action& action : mapped) action = symmetry.action[action];
             std::sort(mapped.begin(), mapped.end());
-            require(mapped == legal_actions(mirrored[i], facts_), "a symmetry changes what is legal");
+            require(mapped == legal_actions(mirrored[i], facts_),
+                    "a symmetry changes what is legal");
             for (const int player : {0, 1}) {
                 const auto plain = observation(position, facts_, player);
                 const auto seen = observation(mirrored[i], facts_, player);
                 for (size_t byte = 0; byte < plain.size(); ++byte)
-                    require(plain[byte] == seen[symmetry.byte[byte]], "a symmetry does not commute with play");
+                    require(plain[byte] == seen[symmetry.byte[byte]],
+                            "a symmetry does not commute with play");
             }
         }
     }
@@ -215,14 +238,17 @@ private:
     void check_hidden(const P& position) {
         for (const int player : {0, 1}) {
             const uint64_t seed = rng_.next();
-            P first = resampled(position, player, rng_.next()), second = resampled(position, player, rng_.next());
+            P first = resampled(position, player, rng_.next()),
+              second = resampled(position, player, rng_.next());
             require(observation(position, facts_, player) == observation(first, facts_, player),
-                    "resampling what player " + std::to_string(player) + " cannot see changes its observation");
+                    "resampling what player " + std::to_string(player) +
+                        " cannot see changes its observation");
             if (position.to_move() == player)
                 require(legal_actions(position, facts_) == legal_actions(first, facts_),
                         "resampling what the mover cannot see changes its legal actions");
             const std::string text = resampled(position, player, seed).to_text();
-            require(resampled(first, player, seed).to_text() == text && resampled(second, player, seed).to_text() == text,
+            require(resampled(first, player, seed).to_text() == text &&
+                        resampled(second, player, seed).to_text() == text,
                     "the hidden state before resampling leaks into the one drawn");
             if (rng_.below(8) == 0) check_fairness(position, player);
         }
@@ -242,23 +268,25 @@ private:
         double num_states = 1;
         for (const HiddenGroup& group : groups) num_states *= num_arrangements(group);
         if (num_states <= 1) return;
-        std::map<std::vector<uint8_t>, int> states, items;
-        std::map<std::vector<uint8_t>, double> expected_items;
+        std::map<std::vector<int>, int> states, items;
+        std::map<std::vector<int>, double> expected_items;
         for (int draw = 0; draw < kDraws; ++draw) {
-            std::vector<uint8_t> state;
+            std::vector<int> state;
             const auto drawn = resampled(position, player, rng_.next()).hidden_groups(player);
-            require(drawn.size() == groups.size(), "resampling changes the number of hidden groups");
+            require(drawn.size() == groups.size(),
+                    "resampling changes the number of hidden groups");
             if (!fault_.empty()) return;
             for (size_t g = 0; g < drawn.size(); ++g) {
                 const double size = num_items(groups[g]);
-                require(num_items(drawn[g]) == size && drawn[g].slots.size() == groups[g].slots.size(),
-                        "resampling changes how many hidden items there are");
+                require(
+                    num_items(drawn[g]) == size && drawn[g].slots.size() == groups[g].slots.size(),
+                    "resampling changes how many hidden items there are");
                 if (!fault_.empty()) return;
                 for (size_t slot = 0; slot < drawn[g].slots.size(); ++slot) {
                     auto content = drawn[g].slots[slot];
                     std::sort(content.begin(), content.end());
                     for (const uint8_t item : content) {
-                        const std::vector<uint8_t> key{uint8_t(g), uint8_t(slot), item};
+                        const std::vector<int> key{int(g), int(slot), item};
                         ++items[key];
                         expected_items[key] = kDraws * double(content.size()) / size;
                     }
@@ -271,18 +299,20 @@ private:
         double chi_square = 0, degrees = 0;
         if (num_states <= 1000) {
             const double expected = kDraws / num_states;
-            for (const auto& [state, count] : states) chi_square += (count - expected) * (count - expected) / expected;
+            for (const auto& [state, count] : states)
+                chi_square += (count - expected) * (count - expected) / expected;
             chi_square += (num_states - double(states.size())) * expected;
             degrees = num_states - 1;
         } else {
             for (const auto& [key, count] : items)
-                chi_square += (count - expected_items[key]) * (count - expected_items[key]) / expected_items[key];
+                chi_square += (count - expected_items[key]) * (count - expected_items[key]) /
+                              expected_items[key];
             degrees = double(items.size());
         }
         // Seven standard deviations: a fair draw does not get there in a lifetime of checks.
         require(chi_square < degrees + 7 * std::sqrt(2 * degrees) + 20,
-                "resampling is not uniform: chi-square " + std::to_string(chi_square) + " with about " +
-                    std::to_string(int(degrees)) + " degrees of freedom");
+                "resampling is not uniform: chi-square " + std::to_string(chi_square) +
+                    " with about " + std::to_string(int(degrees)) + " degrees of freedom");
     }
 
     static double num_items(const HiddenGroup& group) {
@@ -300,9 +330,11 @@ private:
     void check_end(const P& position) {
         const int outcomes = int(facts_.outcomes.size());
         const int mine = position.outcome(0), theirs = position.outcome(1);
-        require(mine >= 0 && mine < outcomes && theirs >= 0 && theirs < outcomes, "outcome must be an index of outcomes");
+        require(mine >= 0 && mine < outcomes && theirs >= 0 && theirs < outcomes,
+                "outcome must be an index of outcomes");
         if (!fault_.empty()) return;
-        require(facts_.outcomes[mine].opposite == theirs, "the players' outcomes are not each other's opposite");
+        require(facts_.outcomes[mine].opposite == theirs,
+                "the players' outcomes are not each other's opposite");
         for (const int player : {0, 1}) check_observation(position, player);
         check_texts(position);
     }

@@ -38,7 +38,8 @@ inline std::string mover_text(Mover mover) {
     return "player " + std::to_string(mover) + " to move";
 }
 
-// Plays, or says why not: "action 31 is not legal here; legal: 0, 4, 7 (beastybar, player 1 to move)".
+// Plays, or says why not: "action 31 is not legal here; legal: 0, 4, 7 (beastybar, player 1 to
+// move)".
 template <Game P>
 Result<bool> play_checked(P& position, const Facts& facts, int64_t id) {
     const Mover mover = position.to_move();
@@ -58,8 +59,8 @@ Result<bool> play_checked(P& position, const Facts& facts, int64_t id) {
     if (num_legal > 40) legal += ", … " + std::to_string(num_legal) + " in all";
     const std::string what = mover == kChance ? "chance outcome " : "action ";
     return Error{Error::Kind::illegal, what + std::to_string(id) + " is not legal here" +
-                                           (num_legal ? "; legal: " + legal : "") + " (" + facts.name + ", " +
-                                           mover_text(mover) + ")"};
+                                           (num_legal ? "; legal: " + legal : "") + " (" +
+                                           facts.name + ", " + mover_text(mover) + ")"};
 }
 
 }  // namespace zf

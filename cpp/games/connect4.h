@@ -1,8 +1,8 @@
 // Connect Four: discs dropped into seven columns of six; four in a row win, a full board is a draw.
 //
 // The game whose truth is known, so the one to test search and training on. Action ids are columns
-// from the left. Text: the columns played, counted from 1, `4453`. Observation: a byte per cell, top
-// row first (0 empty, 1 own, 2 the other's), then 1 if the observer is to move.
+// from the left. Text: the columns played, counted from 1, `4453`. Observation: a byte per cell,
+// top row first (0 empty, 1 own, 2 the other's), then 1 if the observer is to move.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 namespace zf {
 
 class Connect4 : public PlainGame<Connect4> {
-public:
+  public:
     struct Options {};
     static constexpr int kColumns = 7, kRows = 6;
 
@@ -75,7 +75,8 @@ public:
         for (int row = kRows - 1; row >= 0; --row)
             for (int column = 0; column < kColumns; ++column) {
                 const int at = column * kStride + row;
-                *bytes++ = uint8_t(((discs_[player] >> at) & 1) | (((discs_[player ^ 1] >> at) & 1) << 1));
+                *bytes++ =
+                    uint8_t(((discs_[player] >> at) & 1) | (((discs_[player ^ 1] >> at) & 1) << 1));
             }
         *bytes = to_move() == player;
     }
@@ -83,9 +84,11 @@ public:
     std::string action_text(Action action) const { return std::string(1, char('1' + action)); }
     Result<Action> action_from_text(const std::string& text) const {
         if (text.size() != 1 || text[0] < '1' || text[0] > '7')
-            return Error{Error::Kind::bad_text, "'" + text + "' is no move; a move is a column 1-7"};
+            return Error{Error::Kind::bad_text,
+                         "'" + text + "' is no move; a move is a column 1-7"};
         if (to_move() == kOver) return Error{Error::Kind::illegal, text + ": the game is over"};
-        if (!can_drop(text[0] - '1')) return Error{Error::Kind::illegal, "column " + text + " is full"};
+        if (!can_drop(text[0] - '1'))
+            return Error{Error::Kind::illegal, "column " + text + " is full"};
         return Action(text[0] - '1');
     }
     std::string to_text() const {
@@ -102,18 +105,21 @@ public:
         return position;
     }
     std::string picture() const {
-        return board_picture(rows_top_first(), '1') + line_of_result(to_move(), to_move() == kOver ? outcome(0) : 0);
+        return board_picture(rows_top_first(), '1') +
+               line_of_result(to_move(), to_move() == kOver ? outcome(0) : 0);
     }
     Described describe(int) const { return describe_board(rows_top_first(), turn_); }
     static Result<Connect4> from_describe(const Options&, const Described& described);
 
-private:
+  private:
     enum class State : uint8_t { playing, won, drawn };
 
     // Bit column * 7 + row, row 0 at the bottom; the seventh bit of a column stays empty.
     static constexpr int kStride = kRows + 1;
     static constexpr uint64_t bottom(int column) { return 1ULL << (column * kStride); }
-    static constexpr uint64_t column_mask(int column) { return ((1ULL << kRows) - 1) << (column * kStride); }
+    static constexpr uint64_t column_mask(int column) {
+        return ((1ULL << kRows) - 1) << (column * kStride);
+    }
     bool can_drop(int column) const {
         return !(((discs_[0] | discs_[1]) >> (column * kStride + kRows - 1)) & 1);
     }
@@ -137,9 +143,10 @@ private:
         return rows;
     }
     int played(int ply) const { return int((history_[ply / 21] >> (3 * (ply % 21))) & 7); }
-    // Finds columns that lead from the empty board to these discs, taking discs away from the top; an
-    // order always exists for a position that was reached by play.
-    static bool unplay(uint64_t (&discs)[2], int player, std::string& columns_backwards, int& tries_left);
+    // Finds columns that lead from the empty board to these discs, taking discs away from the top;
+    // an order always exists for a position that was reached by play.
+    static bool unplay(uint64_t (&discs)[2], int player, std::string& columns_backwards,
+                       int& tries_left);
 
     uint64_t discs_[2] = {0, 0};
     uint64_t history_[2] = {0, 0};  // three bits a ply
@@ -148,7 +155,8 @@ private:
     State state_ = State::playing;
 };
 
-inline bool Connect4::unplay(uint64_t (&discs)[2], int player, std::string& columns_backwards, int& tries_left) {
+inline bool Connect4::unplay(uint64_t (&discs)[2], int player, std::string& columns_backwards,
+                             int& tries_left) {
     if ((discs[0] | discs[1]) == 0) return true;
     if (--tries_left < 0) return false;
     for (int column = 0; column < kColumns; ++column) {
@@ -156,7 +164,8 @@ inline bool Connect4::unplay(uint64_t (&discs)[2], int player, std::string& colu
         if (in_column == 0) continue;
         const uint64_t top = 1ULL << (63 - std::countl_zero(in_column));
         // The disc on top must be the last mover's, and before it nobody may have had a line.
-        if (!(discs[player] & top) || has_four(discs[player] & ~top) || has_four(discs[player ^ 1])) continue;
+        if (!(discs[player] & top) || has_four(discs[player] & ~top) || has_four(discs[player ^ 1]))
+            continue;
         discs[player] &= ~top;
         columns_backwards += char('1' + column);
         if (unplay(discs, player ^ 1, columns_backwards, tries_left)) return true;
@@ -177,17 +186,20 @@ inline Result<Connect4> Connect4::from_describe(const Options&, const Described&
             if (stone == '.') {
                 ended = true;
             } else if (ended) {
-                return Error{Error::Kind::inconsistent, "column " + std::to_string(column + 1) + " has a disc over a gap"};
+                return Error{Error::Kind::inconsistent,
+                             "column " + std::to_string(column + 1) + " has a disc over a gap"};
             } else {
                 discs[stone == 'O'] |= 1ULL << (column * kStride + row);
             }
         }
     }
-    if (has_four(discs[read->player])) return Error{Error::Kind::inconsistent, "the game was over before the last move"};
+    if (has_four(discs[read->player]))
+        return Error{Error::Kind::inconsistent, "the game was over before the last move"};
     std::string columns_backwards;
     int tries_left = 1'000'000;
     if (!unplay(discs, read->player ^ 1, columns_backwards, tries_left))
-        return Error{Error::Kind::inconsistent, "no order of play was found that leads to this board"};
+        return Error{Error::Kind::inconsistent,
+                     "no order of play was found that leads to this board"};
     return from_text({}, std::string(columns_backwards.rbegin(), columns_backwards.rend()));
 }
 

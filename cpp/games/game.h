@@ -1,8 +1,8 @@
 // The contract that every game meets. Search, records and self-play know games only through it.
 //
-// A game is one class, its position: a plain value, cheap to copy, that holds its options and shares
-// nothing. Two players, 0 and 1, and what one wins the other loses. A player may move several times
-// in a row; nothing may assume that turns alternate.
+// A game is one class, its position: a plain value, cheap to copy, that holds its options and
+// shares nothing. Two players, 0 and 1, and what one wins the other loses. A player may move
+// several times in a row; nothing may assume that turns alternate.
 #pragma once
 
 #include <concepts>
@@ -34,8 +34,8 @@ struct ChanceOutcome {
 // One way in which a game can end for a player.
 struct Outcome {
     std::string name;
-    float reward;   // for the player whose outcome it is
-    int opposite;   // index of the outcome that the other player then has
+    float reward;  // for the player whose outcome it is
+    int opposite;  // index of the outcome that the other player then has
 };
 
 // A relabelling of the board that the rules do not see: old action or observation byte i becomes
@@ -51,9 +51,10 @@ struct Facts {
     int num_actions = 0;
     int num_chance_outcomes = 0;  // 0: the game has no chance
     int observation_bytes = 0;
-    int max_plies = 0;            // actions and chance outcomes together; a game that is not over then is cut off
-    bool hidden = false;          // a player does not see everything
-    float c_puct = 1.25f;         // exploration that suits this game, see search/options.h
+    int max_plies =
+        0;  // actions and chance outcomes together; a game that is not over then is cut off
+    bool hidden = false;   // a player does not see everything
+    float c_puct = 1.25f;  // exploration that suits this game, see search/options.h
     std::vector<Outcome> outcomes;
     std::vector<Symmetry> symmetries;  // the identity first
 
@@ -68,7 +69,8 @@ struct Facts {
 };
 
 // Hidden items that lie in slots; every way to deal the items out, each slot keeping its number of
-// items, is equally likely. (A hand is one slot of several items, each place in a pile a slot of one.)
+// items, is equally likely. (A hand is one slot of several items, each place in a pile a slot of
+// one.)
 struct HiddenGroup {
     std::vector<std::vector<uint8_t>> slots;
 };
@@ -84,68 +86,73 @@ struct OptionSpec {
 using OptionValues = std::vector<std::pair<std::string, std::string>>;
 
 template <class P>
-concept Game = std::copyable<P> && requires(P p, const P c, const typename P::Options& options,
-                                            const OptionValues& values, int player, Action action,
-                                            Action* actions, ChanceOutcome* chances, uint8_t* bytes,
-                                            std::span<const uint8_t> read, Rng& rng,
-                                            const std::string& text, const Described& described) {
-    // Options and facts.
-    { P::option_specs() } -> std::same_as<std::vector<OptionSpec>>;
-    { P::parse_options(values) } -> std::same_as<Result<typename P::Options>>;
-    { P::facts(options) } -> std::same_as<Facts>;
+concept Game = std::copyable<P> &&
+               requires(P p, const P c, const typename P::Options& options,
+                        const OptionValues& values, int player, Action action, Action* actions,
+                        ChanceOutcome* chances, uint8_t* bytes, std::span<const uint8_t> read,
+                        Rng& rng, const std::string& text, const Described& described) {
+                   // Options and facts.
+                   { P::option_specs() } -> std::same_as<std::vector<OptionSpec>>;
+                   { P::parse_options(values) } -> std::same_as<Result<typename P::Options>>;
+                   { P::facts(options) } -> std::same_as<Facts>;
 
-    // A fresh game; deals, where there is a deal, from rng. Dice stay chance.
-    { P::start(options, rng) } -> std::same_as<P>;
-    // The deal as bytes (none where every game starts alike), and back. `write_start` is called on a
-    // position made by `start` or `read_start` and not played on.
-    { c.write_start() } -> std::same_as<std::vector<uint8_t>>;
-    { P::read_start(options, read) } -> std::same_as<Result<P>>;
+                   // A fresh game; deals, where there is a deal, from rng. Dice stay chance.
+                   { P::start(options, rng) } -> std::same_as<P>;
+                   // The deal as bytes (none where every game starts alike), and back.
+                   // `write_start` is called on a position made by `start` or `read_start` and not
+                   // played on.
+                   { c.write_start() } -> std::same_as<std::vector<uint8_t>>;
+                   { P::read_start(options, read) } -> std::same_as<Result<P>>;
 
-    { c.to_move() } -> std::same_as<Mover>;
-    // Writes the legal ids, ascending, into room for num_actions; gives their number (at least 1).
-    // Needs a player to move.
-    { c.legal_actions(actions) } -> std::same_as<int>;
-    // Where chance moves: the player about to roll, whose view a value before the roll has.
-    { c.roller() } -> std::same_as<int>;
-    // Writes the possible outcomes, ascending, into room for num_chance_outcomes. Needs chance to move.
-    { c.chance_outcomes(chances) } -> std::same_as<int>;
-    // Needs a legal action, or a possible outcome where chance moves.
-    { p.play(action) } -> std::same_as<void>;
-    // A legal action, uniformly. Needs a player to move.
-    { c.random_action(rng) } -> std::same_as<Action>;
-    // A possible outcome with its probability. Needs chance to move.
-    { c.random_outcome(rng) } -> std::same_as<Action>;
-    // Index into facts.outcomes. Needs the game to be over.
-    { c.outcome(player) } -> std::same_as<int>;
-    // Writes observation_bytes bytes: what that player may know and nothing else, among it whether
-    // that player is to move.
-    { c.observe(player, bytes) } -> std::same_as<void>;
-    // Draws anew, uniformly over what is consistent with what `player` has seen, all that it cannot
-    // see. The result may not depend on the hidden state held before.
-    { p.resample_hidden(player, rng) } -> std::same_as<void>;
-    // What `player` cannot see, for checking that `resample_hidden` is fair.
-    { c.hidden_groups(player) } -> std::same_as<std::vector<HiddenGroup>>;
+                   { c.to_move() } -> std::same_as<Mover>;
+                   // Writes the legal ids, ascending, into room for num_actions; gives their number
+                   // (at least 1). Needs a player to move.
+                   { c.legal_actions(actions) } -> std::same_as<int>;
+                   // Where chance moves: the player about to roll, whose view a value before the
+                   // roll has.
+                   { c.roller() } -> std::same_as<int>;
+                   // Writes the possible outcomes, ascending, into room for num_chance_outcomes.
+                   // Needs chance to move.
+                   { c.chance_outcomes(chances) } -> std::same_as<int>;
+                   // Needs a legal action, or a possible outcome where chance moves.
+                   { p.play(action) } -> std::same_as<void>;
+                   // A legal action, uniformly. Needs a player to move.
+                   { c.random_action(rng) } -> std::same_as<Action>;
+                   // A possible outcome with its probability. Needs chance to move.
+                   { c.random_outcome(rng) } -> std::same_as<Action>;
+                   // Index into facts.outcomes. Needs the game to be over.
+                   { c.outcome(player) } -> std::same_as<int>;
+                   // Writes observation_bytes bytes: what that player may know and nothing else,
+                   // among it whether that player is to move.
+                   { c.observe(player, bytes) } -> std::same_as<void>;
+                   // Draws anew, uniformly over what is consistent with what `player` has seen, all
+                   // that it cannot see. The result may not depend on the hidden state held before.
+                   { p.resample_hidden(player, rng) } -> std::same_as<void>;
+                   // What `player` cannot see, for checking that `resample_hidden` is fair.
+                   { c.hidden_groups(player) } -> std::same_as<std::vector<HiddenGroup>>;
 
-    // Texts. `action_from_text` accepts what `action_text` gives for a legal action; an error names
-    // the legal ones where that helps.
-    { c.to_text() } -> std::same_as<std::string>;
-    { P::from_text(options, text) } -> std::same_as<Result<P>>;
-    { c.action_text(action) } -> std::same_as<std::string>;
-    { c.action_from_text(text) } -> std::same_as<Result<Action>>;
-    // Takes a turn written as people write it, of one action or more.
-    { p.play_from_text(text) } -> std::same_as<Result<bool>>;
-    { c.picture() } -> std::same_as<std::string>;
-    // For player -1 everything, else only what that player may see.
-    { c.describe(player) } -> std::same_as<Described>;
-    { P::from_describe(options, described) } -> std::same_as<Result<P>>;
-};
+                   // Texts. `action_from_text` accepts what `action_text` gives for a legal action;
+                   // an error names the legal ones where that helps.
+                   { c.to_text() } -> std::same_as<std::string>;
+                   { P::from_text(options, text) } -> std::same_as<Result<P>>;
+                   // Where chance moves, games may give chance outcomes a text in the same way.
+                   { c.action_text(action) } -> std::same_as<std::string>;
+                   { c.action_from_text(text) } -> std::same_as<Result<Action>>;
+                   // Takes a turn written as people write it, of one action or more.
+                   { p.play_from_text(text) } -> std::same_as<Result<bool>>;
+                   { c.picture() } -> std::same_as<std::string>;
+                   // For player -1 everything, else only what that player may see.
+                   { c.describe(player) } -> std::same_as<Described>;
+                   { P::from_describe(options, described) } -> std::same_as<Result<P>>;
+               };
 
 // What games without chance, hidden state or a deal share; inherit what fits.
 template <class P>
 struct PlainGame {
     std::vector<uint8_t> write_start() const { return {}; }
     static Result<P> read_start(const auto& options, std::span<const uint8_t> bytes) {
-        if (!bytes.empty()) return Error{Error::Kind::inconsistent, "a start without a deal has no bytes"};
+        if (!bytes.empty())
+            return Error{Error::Kind::inconsistent, "a start without a deal has no bytes"};
         Rng unused(0);
         return P::start(options, unused);
     }

@@ -1,8 +1,8 @@
 // Gomoku: two players place stones on an empty square board; a line of five wins.
 //
 // Options: size of the board, length of the line, and the rule for overlines: `freestyle` (longer
-// lines win too) or `exact` (only a line of that very length wins, for both players). Tic-tac-toe is
-// size=3 line=3. A full board without a line is a draw.
+// lines win too) or `exact` (only a line of that very length wins, for both players). Tic-tac-toe
+// is size=3 line=3. A full board without a line is a draw.
 //
 // Action ids are cells in row-major order from the top left. Text: moves in turn, `h8 i9`, columns
 // from a, row 1 at the bottom. Observation: a byte per cell (0 empty, 1 own, 2 the other's), then 1
@@ -17,7 +17,7 @@
 namespace zf {
 
 class Gomoku : public PlainGame<Gomoku> {
-public:
+  public:
     struct Options {
         uint8_t size = 15;
         uint8_t line = 5;
@@ -28,14 +28,17 @@ public:
         std::vector<std::string> sizes, lines;
         for (int size = 3; size <= 19; ++size) sizes.push_back(std::to_string(size));
         for (int line = 3; line <= 6; ++line) lines.push_back(std::to_string(line));
-        return {{"size", "15", sizes}, {"line", "5", lines}, {"rule", "freestyle", {"freestyle", "exact"}}};
+        return {{"size", "15", sizes},
+                {"line", "5", lines},
+                {"rule", "freestyle", {"freestyle", "exact"}}};
     }
     static Result<Options> parse_options(const OptionValues& values) {
         Options options{uint8_t(std::stoi(values[0].second)), uint8_t(std::stoi(values[1].second)),
                         values[2].second == "exact"};
         if (options.line > options.size)
             return Error{Error::Kind::bad_text, "gomoku: a line of " + values[1].second +
-                                                    " does not fit a board of size " + values[0].second};
+                                                    " does not fit a board of size " +
+                                                    values[0].second};
         return options;
     }
     static Facts facts(const Options& options) {
@@ -114,7 +117,7 @@ public:
     Described describe(int player) const;
     static Result<Gomoku> from_describe(const Options& options, const Described& described);
 
-private:
+  private:
     enum class State : uint8_t { playing, won, drawn };
     static constexpr int kWords = 6;  // 19 rows of 20 squares
 
@@ -125,7 +128,8 @@ private:
     int stride() const { return options_.size + 1; }
     int square(int cell) const { return cell + cell / options_.size; }
     int stone_at(int square) const {  // 0 empty, 1 X, 2 O
-        const uint64_t x = stones_[0][square >> 6] >> (square & 63), o = stones_[1][square >> 6] >> (square & 63);
+        const uint64_t x = stones_[0][square >> 6] >> (square & 63),
+                       o = stones_[1][square >> 6] >> (square & 63);
         return int((x & 1) | ((o & 1) << 1));
     }
     uint32_t row_bits(int player, int row) const {
@@ -150,8 +154,10 @@ private:
         return false;
     }
     std::vector<std::string> rows_top_first() const;
-    // Sets the stones of both players and works out whether the game is over; -1 for an unknown last cell.
-    static Result<Gomoku> from_stones(const Options& options, const std::vector<uint8_t>& cells, int player, int last);
+    // Sets the stones of both players and works out whether the game is over; -1 for an unknown
+    // last cell.
+    static Result<Gomoku> from_stones(const Options& options, const std::vector<uint8_t>& cells,
+                                      int player, int last);
 
     uint64_t stones_[2][kWords] = {};
     Options options_;
@@ -227,8 +233,8 @@ inline Result<Gomoku> Gomoku::from_text(const Options& options, const std::strin
     return from_stones(options, cells, player, last);
 }
 
-inline Result<Gomoku> Gomoku::from_stones(const Options& options, const std::vector<uint8_t>& cells, int player,
-                                          int last) {
+inline Result<Gomoku> Gomoku::from_stones(const Options& options, const std::vector<uint8_t>& cells,
+                                          int player, int last) {
     Gomoku position(options);
     for (int cell = 0; cell < int(cells.size()); ++cell) {
         if (cells[cell] == 0) continue;
@@ -239,16 +245,19 @@ inline Result<Gomoku> Gomoku::from_stones(const Options& options, const std::vec
     position.turn_ = uint8_t(player);
     const int mover = player ^ 1;
     for (int cell = 0; cell < int(cells.size()); ++cell) {
-        if (cells[cell] == 0 || !position.makes_line(cells[cell] - 1, position.square(cell))) continue;
+        if (cells[cell] == 0 || !position.makes_line(cells[cell] - 1, position.square(cell)))
+            continue;
         if (cells[cell] != mover + 1)
-            return Error{Error::Kind::inconsistent, "the game was over before the last move: there is a line of the "
-                                                    "player who is to move"};
+            return Error{Error::Kind::inconsistent,
+                         "the game was over before the last move: there is a line of the "
+                         "player who is to move"};
         position.state_ = State::won;
         if (last < 0) last = cell;
     }
     if (position.state_ == State::won && !position.makes_line(mover, position.square(last)))
         return Error{Error::Kind::inconsistent, "the game was over before the last move"};
-    if (position.state_ == State::playing && position.num_empty_ == 0) position.state_ = State::drawn;
+    if (position.state_ == State::playing && position.num_empty_ == 0)
+        position.state_ = State::drawn;
     for (int cell = 0; last < 0 && cell < int(cells.size()); ++cell)
         if (cells[cell] == mover + 1) last = cell;
     position.last_ = Action(last < 0 ? 0 : last);
@@ -259,14 +268,16 @@ inline std::vector<std::string> Gomoku::rows_top_first() const {
     std::vector<std::string> rows;
     for (int row = 0; row < options_.size; ++row) {
         std::string text;
-        for (int column = 0; column < options_.size; ++column) text += kStones[stone_at(row * stride() + column)];
+        for (int column = 0; column < options_.size; ++column)
+            text += kStones[stone_at(row * stride() + column)];
         rows.push_back(text);
     }
     return rows;
 }
 
 inline std::string Gomoku::picture() const {
-    return board_picture(rows_top_first(), 'a') + line_of_result(to_move(), to_move() == kOver ? outcome(0) : 0);
+    return board_picture(rows_top_first(), 'a') +
+           line_of_result(to_move(), to_move() == kOver ? outcome(0) : 0);
 }
 
 inline Described Gomoku::describe(int) const { return describe_board(rows_top_first(), turn_); }

@@ -13,16 +13,18 @@
 namespace zf {
 
 class EvaluationCache {
-public:
+  public:
     explicit EvaluationCache(uint64_t num_bytes) {
         uint64_t num_words = 1024;
-        while (num_words * 2 * sizeof(uint32_t) <= num_bytes && num_words < (1ULL << 31)) num_words *= 2;
+        while (num_words * 2 * sizeof(uint32_t) <= num_bytes && num_words < (1ULL << 31))
+            num_words *= 2;
         ring_.resize(num_words);
         index_.resize(num_words / 32, kNone);
     }
 
     // The 128-bit key of an evaluation.
-    static Hash128 key(std::span<const uint8_t> observation, std::span<const Action> legal, uint64_t version) {
+    static Hash128 key(std::span<const uint8_t> observation, std::span<const Action> legal,
+                       uint64_t version) {
         Hash128 hash = hash_bytes(observation, version);
         uint64_t actions = legal.size();
         for (const Action action : legal) actions = (actions ^ action) * 0x9e3779b97f4a7c15ULL;
@@ -62,10 +64,11 @@ public:
 
     uint64_t num_bytes() const { return (ring_.size() + index_.size()) * sizeof(uint32_t); }
 
-private:
+  private:
     static constexpr uint32_t kNone = 0xffffffff;
     std::vector<uint32_t> ring_;
-    std::vector<uint32_t> index_;  // by the key's low half; a newer entry takes the place of an older
+    std::vector<uint32_t>
+        index_;  // by the key's low half; a newer entry takes the place of an older
     uint32_t head_ = 0;
 };
 

@@ -14,8 +14,8 @@ inline constexpr int kMaxOutcomes = 8;
 
 // An evaluator's answer. Both views are into the evaluator's memory.
 struct Evaluation {
-    const float* policy_logits;           // num_actions; only those of legal actions are read
-    const float* outcomes_observer;       // num_outcomes probabilities, in the observer's view
+    const float* policy_logits;      // num_actions; only those of legal actions are read
+    const float* outcomes_observer;  // num_outcomes probabilities, in the observer's view
 };
 
 // An evaluation as the tree uses it: priors of the legal actions in their order, and outcomes.
@@ -31,7 +31,8 @@ inline float ordered_sum(const float* values, int count) {
     for (; i + 8 <= count; i += 8)
         for (int lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane];
     for (int lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
-    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+           ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
 // Replaces logits by probabilities. Needs count >= 1 and finite numbers.
@@ -44,8 +45,8 @@ inline void softmax(float* values, int count) {
 }
 
 // Priors of the legal actions as halves; every legal action keeps a prior above 0.
-inline void read_priors(const float* policy_logits, std::span<const Action> legal, std::vector<float>& scratch,
-                        std::vector<Half>& priors) {
+inline void read_priors(const float* policy_logits, std::span<const Action> legal,
+                        std::vector<float>& scratch, std::vector<Half>& priors) {
     const int count = int(legal.size());
     scratch.resize(count);
     priors.resize(count);
@@ -59,7 +60,7 @@ inline void read_priors(const float* policy_logits, std::span<const Action> lega
 
 // Outcomes with their rewards, as search needs them.
 class OutcomeTable {
-public:
+  public:
     explicit OutcomeTable(const Facts& facts) : count_(int(facts.outcomes.size())) {
         const float largest = facts.largest_reward();
         for (int i = 0; i < count_; ++i) {
@@ -96,7 +97,7 @@ public:
         outcomes[above] += share;
     }
 
-private:
+  private:
     int count_;
     float scaled_reward_[kMaxOutcomes] = {};
     int opposite_[kMaxOutcomes] = {};

@@ -14,9 +14,12 @@ enum class EvaluatorKind : uint8_t {
 };
 
 class CoreEvaluator {
-public:
+  public:
     CoreEvaluator(EvaluatorKind kind, const Facts& facts, uint64_t seed)
-        : kind_(kind), facts_(&facts), rng_(derive_seed(seed, 0xe7a1)), logits_(facts.num_actions, 0.0f) {}
+        : kind_(kind),
+          facts_(&facts),
+          rng_(derive_seed(seed, 0xe7a1)),
+          logits_(facts.num_actions, 0.0f) {}
 
     // Whether equal observations get equal answers, so that they may be remembered.
     bool cacheable() const { return kind_ != EvaluatorKind::playout; }
@@ -30,7 +33,7 @@ public:
         return {logits_.data(), outcomes_};
     }
 
-private:
+  private:
     // A 32-bit mixer that vector units can do eight at a time.
     static uint32_t mix32(uint32_t x) {
         x = (x ^ (x >> 16)) * 0x7feb352dU;
@@ -41,13 +44,15 @@ private:
     void answer_by_hash(const Hash128& hash) {
         const uint32_t seed = uint32_t(hash.low);
         for (int action = 0; action < facts_->num_actions; ++action) {
-            const float u = float(int32_t(mix32(seed + uint32_t(action) * 0x9e3779b9U) >> 8)) * 0x1.0p-24f;
+            const float u =
+                float(int32_t(mix32(seed + uint32_t(action) * 0x9e3779b9U) >> 8)) * 0x1.0p-24f;
             logits_[action] = 6 * u * u * u * u;
         }
         const int count = int(facts_->outcomes.size());
         float sum = 0;
         for (int i = 0; i < count; ++i) {
-            outcomes_[i] = 0.01f + float(int32_t(mix32(uint32_t(hash.high) + uint32_t(i)) >> 8)) * 0x1.0p-24f;
+            outcomes_[i] =
+                0.01f + float(int32_t(mix32(uint32_t(hash.high) + uint32_t(i)) >> 8)) * 0x1.0p-24f;
             sum += outcomes_[i];
         }
         for (int i = 0; i < count; ++i) outcomes_[i] /= sum;
@@ -57,7 +62,8 @@ private:
     template <Game P>
     void play_out(P position, int observer) {
         for (int ply = 0; ply < facts_->max_plies && position.to_move() != kOver; ++ply)
-            position.play(position.to_move() == kChance ? position.random_outcome(rng_) : position.random_action(rng_));
+            position.play(position.to_move() == kChance ? position.random_outcome(rng_)
+                                                        : position.random_action(rng_));
         if (position.to_move() != kOver) return;
         for (size_t i = 0; i < facts_->outcomes.size(); ++i) outcomes_[i] = 0;
         outcomes_[position.outcome(observer)] = 1;
@@ -77,7 +83,8 @@ void run_search(Search<P>& search, CoreEvaluator& evaluator, const Facts& facts)
     while (!search.finished()) {
         const int slot = search.gather(observation.data());
         if (slot >= 0)
-            search.absorb(slot, evaluator.evaluate(search.leaf_position(slot), search.leaf_observer(slot), observation));
+            search.absorb(slot, evaluator.evaluate(search.leaf_position(slot),
+                                                   search.leaf_observer(slot), observation));
     }
 }
 

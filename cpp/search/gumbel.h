@@ -1,8 +1,8 @@
 // The root of a Gumbel search: which actions are looked at and how often, and what policy results.
 //
 // After "Policy improvement by planning with Gumbel" (Danihelka et al., 2022): candidates are drawn
-// without replacement by logit plus Gumbel noise, sequential halving spends the simulations on them,
-// and the improved policy adds the values found to the logits.
+// without replacement by logit plus Gumbel noise, sequential halving spends the simulations on
+// them, and the improved policy adds the values found to the logits.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ inline std::vector<uint32_t> halving_schedule(uint32_t num_candidates, uint32_t 
     return schedule;
 }
 
-// How many actions a budget can tell apart: at least 16, and more if each then still gets a visit in
-// every round of halving.
+// How many actions a budget can tell apart: at least 16, and more if each then still gets a visit
+// in every round of halving.
 inline uint32_t num_candidates(const SearchOptions& options, uint32_t num_legal) {
     uint32_t wanted = options.max_considered;
     if (wanted == 0) {
@@ -53,14 +53,14 @@ inline uint32_t num_candidates(const SearchOptions& options, uint32_t num_legal)
 
 // Statistics of one root action, in the order of the legal actions.
 struct RootAction {
-    float logit;      // of the prior
+    float logit;  // of the prior
     float prior;
-    float gumbel;     // noise; actions that are no candidates are not visited
+    float gumbel;  // noise; actions that are no candidates are not visited
     bool candidate;
 };
 
 class GumbelRoot {
-public:
+  public:
     void begin(std::span<const float> priors, const SearchOptions& options, Rng& rng) {
         options_ = options;
         actions_.clear();
@@ -72,17 +72,20 @@ public:
         for (uint32_t chosen = 0; chosen < count; ++chosen) {
             uint32_t best = kNoIndexInRoot;
             for (uint32_t i = 0; i < actions_.size(); ++i)
-                if (!actions_[i].candidate && (best == kNoIndexInRoot || noisy_logit(i) > noisy_logit(best))) best = i;
+                if (!actions_[i].candidate &&
+                    (best == kNoIndexInRoot || noisy_logit(i) > noisy_logit(best)))
+                    best = i;
             actions_[best].candidate = true;
         }
         schedule_ = halving_schedule(count, options.num_simulations);
     }
 
     // The action to visit in this simulation. visits and values_to_move are per root action.
-    uint32_t select(uint32_t simulation, std::span<const uint32_t> visits, std::span<const float> values_to_move,
-                    float root_value_to_move) {
+    uint32_t select(uint32_t simulation, std::span<const uint32_t> visits,
+                    std::span<const float> values_to_move, float root_value_to_move) {
         completed_values(visits, values_to_move, root_value_to_move);
-        const uint32_t wanted = schedule_[simulation < schedule_.size() ? simulation : schedule_.size() - 1];
+        const uint32_t wanted =
+            schedule_[simulation < schedule_.size() ? simulation : schedule_.size() - 1];
         uint32_t best = kNoIndexInRoot, fewest = kNoIndexInRoot;
         for (uint32_t i = 0; i < actions_.size(); ++i) {
             if (!actions_[i].candidate) continue;
@@ -93,7 +96,8 @@ public:
     }
 
     // The candidate that came through, once the simulations are spent.
-    uint32_t best(std::span<const uint32_t> visits, std::span<const float> values_to_move, float root_value_to_move) {
+    uint32_t best(std::span<const uint32_t> visits, std::span<const float> values_to_move,
+                  float root_value_to_move) {
         completed_values(visits, values_to_move, root_value_to_move);
         uint32_t best = kNoIndexInRoot;
         for (uint32_t i = 0; i < actions_.size(); ++i) {
@@ -114,7 +118,7 @@ public:
         softmax(policy.data(), int(policy.size()));
     }
 
-private:
+  private:
     static constexpr uint32_t kNoIndexInRoot = 0xffffffff;
 
     float noisy_logit(uint32_t i) const { return actions_[i].gumbel + actions_[i].logit; }

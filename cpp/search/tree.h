@@ -20,11 +20,13 @@ namespace zf {
 inline constexpr uint32_t kNoIndex = 0xffffffff;
 
 struct Edge {
-    uint32_t child = kNoIndex;     // first of the nodes reached by it; several only where hands are hidden
+    uint32_t child =
+        kNoIndex;  // first of the nodes reached by it; several only where hands are hidden
     uint32_t visits = 0;
-    float mean_first_player = 0;   // of all visits, or exact once solved; divided by the largest reward
-    float weight = 0;              // prior of an action, probability of a chance outcome
-    uint32_t available = 0;        // pooled nodes: visits in which the action was legal
+    float mean_first_player =
+        0;                   // of all visits, or exact once solved; divided by the largest reward
+    float weight = 0;        // prior of an action, probability of a chance outcome
+    uint32_t available = 0;  // pooled nodes: visits in which the action was legal
     Action action = 0;
     bool solved = false;
 };
@@ -32,30 +34,30 @@ struct Edge {
 enum class NodeKind : uint8_t { decision, chance, pooled };
 
 struct Node {
-    uint64_t key = 0;               // of the mover's observation, where hands are hidden
+    uint64_t key = 0;  // of the mover's observation, where hands are hidden
     uint32_t next_sibling = kNoIndex;
-    uint32_t edges = kNoIndex;      // index of the first edge
-    uint32_t priors = kNoIndex;     // index of the first prior slot
+    uint32_t edges = kNoIndex;   // index of the first edge
+    uint32_t priors = kNoIndex;  // index of the first prior slot
     uint32_t visits = 0;
-    float mean_first_player = 0;    // of all visits, or exact once solved
+    float mean_first_player = 0;  // of all visits, or exact once solved
     float evaluation_first_player = 0;
-    float visited_prior = 0;        // prior share of the visited edges
+    float visited_prior = 0;  // prior share of the visited edges
     uint16_t num_edges = 0;
-    uint16_t num_slots = 0;         // prior slots: legal actions, or all actions if dense
+    uint16_t num_slots = 0;  // prior slots: legal actions, or all actions if dense
     uint16_t num_unvisited = 0;
-    uint16_t best_slot = 0;         // of the largest unvisited prior
-    uint8_t log2_capacity = 0;      // of the block of edges
+    uint16_t best_slot = 0;     // of the largest unvisited prior
+    uint8_t log2_capacity = 0;  // of the block of edges
     NodeKind kind = NodeKind::decision;
-    Mover mover = 0;                // at chance nodes: the roller
-    bool dense = false;             // prior slot i belongs to action i
+    Mover mover = 0;     // at chance nodes: the roller
+    bool dense = false;  // prior slot i belongs to action i
     bool solved = false;
-    bool evaluated = false;         // false while its evaluation is awaited
+    bool evaluated = false;  // false while its evaluation is awaited
 };
 
 // Grows by half, never shrinks, does not initialise: one per tree and kind, kept between searches.
 template <class T>
 class Arena {
-public:
+  public:
     T& operator[](uint32_t index) { return items_[index]; }
     const T& operator[](uint32_t index) const { return items_[index]; }
     uint32_t size() const { return size_; }
@@ -78,22 +80,27 @@ public:
         return size_ - count;
     }
 
-private:
-    uint32_t grown_capacity(uint32_t more) const { return std::max(size_ + more, capacity_ + capacity_ / 2 + 16); }
+  private:
+    uint32_t grown_capacity(uint32_t more) const {
+        return std::max(size_ + more, capacity_ + capacity_ / 2 + 16);
+    }
 
     std::unique_ptr<T[]> items_;
     uint32_t size_ = 0, capacity_ = 0;
 };
 
 class Tree {
-public:
+  public:
     Node& node(uint32_t index) { return nodes_[index]; }
     const Node& node(uint32_t index) const { return nodes_[index]; }
     Edge& edge(const Node& node, uint32_t i) { return edges_[node.edges + i]; }
     const Edge& edge(const Node& node, uint32_t i) const { return edges_[node.edges + i]; }
     uint32_t num_nodes() const { return nodes_.size(); }
-    // Bytes in use, and bytes held from the system after one more simulation in a game of so many actions.
-    uint64_t num_bytes() const { return nodes_.num_bytes() + edges_.num_bytes() + slots_.num_bytes(); }
+    // Bytes in use, and bytes held from the system after one more simulation in a game of so many
+    // actions.
+    uint64_t num_bytes() const {
+        return nodes_.num_bytes() + edges_.num_bytes() + slots_.num_bytes();
+    }
     uint64_t num_bytes_after_step(int num_actions) const {
         const uint32_t some = 2 * uint32_t(num_actions) + 64;
         return nodes_.num_bytes_held(1) + edges_.num_bytes_held(some) + slots_.num_bytes_held(some);
@@ -115,7 +122,8 @@ public:
     }
 
     // Keeps the priors of a node's legal actions, in order.
-    void set_priors(uint32_t index, std::span<const Action> legal, std::span<const Half> priors, int num_actions) {
+    void set_priors(uint32_t index, std::span<const Action> legal, std::span<const Half> priors,
+                    int num_actions) {
         Node& node = nodes_[index];
         const uint32_t count = uint32_t(legal.size());
         node.dense = count * 2 >= uint32_t(num_actions);
@@ -133,12 +141,16 @@ public:
         find_best_slot(node);
     }
 
-    float best_prior(const Node& node) const { return from_half(slots_[node.priors + node.best_slot]); }
+    float best_prior(const Node& node) const {
+        return from_half(slots_[node.priors + node.best_slot]);
+    }
     Action slot_action(const Node& node, uint32_t slot) const {
         return node.dense ? Action(slot) : slots_[node.priors + node.num_slots + slot];
     }
     // The prior of a slot that is not yet an edge, else 0.
-    float slot_prior(const Node& node, uint32_t slot) const { return from_half(slots_[node.priors + slot]); }
+    float slot_prior(const Node& node, uint32_t slot) const {
+        return from_half(slots_[node.priors + slot]);
+    }
     void set_slot_prior(const Node& node, uint32_t slot, float prior) {
         slots_[node.priors + slot] = std::max<Half>(1, to_half(prior));
     }
@@ -198,7 +210,7 @@ public:
         copy_node(from, to);
     }
 
-private:
+  private:
     // A block of 2^log2 edges, one given back by a node that outgrew it if there is one.
     uint32_t take_block(uint32_t log2) {
         const uint32_t head = free_blocks_[log2];
@@ -218,7 +230,8 @@ private:
         }
         if (copied.edges != kNoIndex) {
             copied.edges = to.edges_.allocate(1u << copied.log2_capacity);
-            for (uint32_t i = 0; i < copied.num_edges; ++i) to.edges_[copied.edges + i] = edges_[nodes_[from].edges + i];
+            for (uint32_t i = 0; i < copied.num_edges; ++i)
+                to.edges_[copied.edges + i] = edges_[nodes_[from].edges + i];
         }
         to.nodes_[index] = copied;
         for (uint32_t i = 0; i < copied.num_edges; ++i) {

@@ -1,0 +1,109 @@
+// How the result of a simulation is counted on the nodes and edges it went through.
+#pragma once
+
+#include "search/selection.h"
+#include "search/tree.h"
+
+namespace zf {
+
+struct PathStep {
+    uint32_t node;
+    uint32_t edge;                   // number among the node's edges
+    float provisional_first_player;  // see count_provisionally
+};
+
+// Marks a node solved if its edges decide it: a won action, or all of them solved. A chance node is
+// worth the expectation of its outcomes.
+inline bool solve(const Tree& tree, Node& node) {
+    if (node.solved) return true;
+    const bool chance = node.kind == NodeKind::chance;
+    float exact =
+        chance ? 0 : -2;  // in the mover's view, but at chance nodes in the first player's
+    bool all = node.num_unvisited == 0;
+    for (uint32_t i = 0; i < node.num_edges; ++i) {
+        const Edge& edge = tree.edge(node, i);
+        all &= edge.solved;
+        if (chance) {
+            exact += edge.weight * edge.mean_first_player;
+        } else if (edge.solved) {
+            exact = std::max(exact, sign(node.mover) * edge.mean_first_player);
+        }
+    }
+    const bool won = !chance && exact == 1;
+    if (!won && !all) return false;
+    node.solved = true;
+    node.mean_first_player = chance ? exact : sign(node.mover) * exact;
+    return true;
+}
+
+// Passes proofs up the path, from its last edge, as far as they decide nodes.
+inline void pass_up_proofs(Tree& tree, std::span<const PathStep> path) {
+    for (size_t i = path.size(); i-- > 0;) {
+        Node& node = tree.node(path[i].node);
+        Edge& edge = tree.edge(node, path[i].edge);
+        if (i + 1 < path.size()) {
+            edge.solved = true;
+            edge.mean_first_player = tree.node(path[i + 1].node).mean_first_player;
+        }
+        if (!edge.solved || !solve(tree, node)) return;
+    }
+}
+
+inline void move_mean(float& mean_first_player, bool solved, float by) {
+    if (!solved) mean_first_player += by;  // an exact value stays
+}
+
+// Counts one visit of this value on every step.
+inline void count_visit(Tree& tree, std::span<const PathStep> path, float value_first_player) {
+    for (const PathStep& step : path) {
+        Node& node = tree.node(step.node);
+        Edge& edge = tree.edge(node, step.edge);
+        ++edge.visits;
+        ++node.visits;
+        move_mean(edge.mean_first_player, edge.solved,
+                  (value_first_player - edge.mean_first_player) / float(edge.visits));
+        move_mean(node.mean_first_player, node.solved,
+                  (value_first_player - node.mean_first_player) / float(node.visits));
+    }
+}
+
+// With several leaves out at once a visit is counted on the way down, as a loss for whoever chose
+// it (a roll of dice: as what it was worth before), so that the next simulation looks elsewhere.
+inline void count_provisionally(Tree& tree, PathStep& step) {
+    const Node& node = tree.node(step.node);
+    step.provisional_first_player = node.kind == NodeKind::chance
+                                        ? tree.edge(node, step.edge).mean_first_player
+                                        : -sign(node.mover);
+    count_visit(tree, {&step, 1}, step.provisional_first_player);
+}
+
+// Puts the true value in the place of the provisional one.
+inline void settle(Tree& tree, std::span<const PathStep> path, float value_first_player) {
+    for (const PathStep& step : path) {
+        Node& node = tree.node(step.node);
+        Edge& edge = tree.edge(node, step.edge);
+        const float change = value_first_player - step.provisional_first_player;
+        move_mean(edge.mean_first_player, edge.solved, change / float(edge.visits));
+        move_mean(node.mean_first_player, node.solved, change / float(node.visits));
+    }
+}
+
+// Takes a provisional visit back: the simulation ran into a leaf that is out already.
+inline void take_back(Tree& tree, std::span<const PathStep> path) {
+    for (const PathStep& step : path) {
+        Node& node = tree.node(step.node);
+        Edge& edge = tree.edge(node, step.edge);
+        --edge.visits;
+        --node.visits;
+        if (edge.visits == 0) {
+            move_mean(edge.mean_first_player, edge.solved, -edge.mean_first_player);
+        } else {
+            const float gap = edge.mean_first_player - step.provisional_first_player;
+            move_mean(edge.mean_first_player, edge.solved, gap / float(edge.visits));
+        }
+        const float gap = node.mean_first_player - step.provisional_first_player;
+        move_mean(node.mean_first_player, node.solved, gap / float(node.visits));
+    }
+}
+
+}  // namespace zf

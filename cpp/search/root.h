@@ -1,0 +1,267 @@
+// The root of a search: its noise, its choice of actions, and what the search says in the end.
+#pragma once
+
+#include "search/gumbel.h"
+#include "search/options.h"
+#include "search/selection.h"
+#include "search/tree.h"
+
+namespace zf {
+
+// What a search has found. Actions are the legal ones, ascending (chance outcomes at a chance
+// root).
+struct RootResult {
+    std::vector<Action> actions;
+    std::vector<uint32_t> visits;
+    std::vector<float> values_to_move;  // expected reward; 0 where not visited
+    std::vector<float> priors;          // before noise
+    std::vector<float> policy;          // PUCT: share of visits; Gumbel: improved policy
+    std::vector<float> target;          // policy to train on: without visits that only noise caused
+    std::vector<float> outcomes_to_move;  // distribution over the game's outcomes
+    std::vector<Action> principal_variation;
+    Action best_action = 0;
+    float value_to_move = 0;  // expected reward
+    float surprise = 0;       // Kullback-Leibler divergence of target from priors
+    uint32_t num_simulations = 0;
+    uint32_t depth = 0;
+    uint32_t num_nodes = 0;
+    uint64_t num_bytes = 0;
+    bool solved = false;       // value_to_move is exact
+    bool memory_full = false;  // ended early because max_bytes was reached
+};
+
+class SearchRoot {
+  public:
+    // Takes over an evaluated node of the tree as root, with its legal actions (or chance
+    // outcomes), ascending. `player` is who searches, the view of every `..._to_move` here.
+    void prepare(Tree& tree, uint32_t index, std::vector<Action> actions, int player,
+                 const SearchOptions& options, const SelectionRule& rule, uint64_t seed) {
+        index_ = index;
+        actions_ = std::move(actions);
+        player_ = Mover(player);
+        options_ = options;
+        rule_ = rule;
+        read_priors_of(tree);
+        if (tree.node(index).kind == NodeKind::chance) return;
+        Rng rng(seed);
+        if (options.root == RootKind::gumbel) {
+            make_all_edges(tree);
+            gumbel_.begin(priors_, options, rng);
+        } else if (options.dirichlet_epsilon > 0 && actions_.size() > 1) {
+            add_noise(tree, rng);
+        }
+    }
+
+    const std::vector<Action>& actions() const { return actions_; }
+
+    // The edge that the next simulation takes. Needs a root where a player decides.
+    uint32_t select(Tree& tree, uint32_t simulation) {
+        if (options_.root == RootKind::gumbel) {  // whose edges are in the order of its actions
+            read_statistics(tree);
+            return gumbel_.select(simulation, visits_, values_, evaluation_to_move(tree));
+        }
+        const uint32_t forced = options_.forced_playouts > 0 ? forced_edge(tree) : kNoIndex;
+        return forced == kNoIndex ? select_action(tree, index_, rule_) : forced;
+    }
+
+    // Fills in all that the tree says. Values are multiplied by `largest_reward`.
+    void report(const Tree& tree, float largest_reward, RootResult& result) {
+        const Node& node = tree.node(index_);
+        read_statistics(tree);
+        result.actions = actions_;
+        result.priors = priors_;
+        result.visits = visits_;
+        float total = 0, value_sum = 0;
+        for (size_t i = 0; i < actions_.size(); ++i) {
+            result.values_to_move.push_back(largest_reward * values_[i]);
+            total += float(visits_[i]);
+            value_sum += float(visits_[i]) * values_[i];
+        }
+        result.solved = node.solved;
+        result.value_to_move =
+            largest_reward * (node.solved ? sign(player_) * node.mean_first_player
+                              : total > 0 ? value_sum / total
+                                          : evaluation_to_move(tree));
+        if (options_.root == RootKind::gumbel && node.kind == NodeKind::decision) {
+            choose_by_gumbel(tree, result);
+        } else {
+            choose_by_visits(tree, total, result);
+        }
+        for (size_t i = 0; i < actions_.size(); ++i)
+            if (result.target[i] > 0)
+                result.surprise +=
+                    result.target[i] * float(exact_log(result.target[i] / result.priors[i]));
+        result.surprise = std::max(0.0f, result.surprise);  // halves do not add up to 1 exactly
+        follow_best(tree, result);
+    }
+
+  private:
+    size_t number_of(Action action) const {
+        return size_t(std::lower_bound(actions_.begin(), actions_.end(), action) -
+                      actions_.begin());
+    }
+
+    float evaluation_to_move(const Tree& tree) const {
+        return sign(player_) * tree.node(index_).evaluation_first_player;
+    }
+
+    void read_priors_of(const Tree& tree) {
+        const Node& node = tree.node(index_);
+        priors_.assign(actions_.size(), 0);
+        for (uint32_t i = 0; i < node.num_edges; ++i)
+            priors_[number_of(tree.edge(node, i).action)] = tree.edge(node, i).weight;
+        for (uint32_t slot = 0; slot < node.num_slots; ++slot)
+            if (tree.slot_prior(node, slot) > 0)
+                priors_[number_of(tree.slot_action(node, slot))] = tree.slot_prior(node, slot);
+    }
+
+    void make_all_edges(Tree& tree) {
+        for (uint32_t slot = 0; slot < tree.node(index_).num_slots; ++slot)
+            if (tree.slot_prior(tree.node(index_), slot) > 0) tree.visit_slot(index_, slot);
+    }
+
+    // Mixes Dirichlet noise into the priors: those of edges and those still in slots.
+    void add_noise(Tree& tree, Rng& rng) {
+        const size_t count = actions_.size();
+        const double alpha =
+            options_.dirichlet_alpha > 0 ? options_.dirichlet_alpha : 10.0 / double(count);
+        std::vector<double> noise(count);
+        double sum = 0;
+        for (double& each : noise) sum += each = rng.gamma(alpha);
+        const auto mixed = [&](Action action) {
+            const size_t at = number_of(action);
+            const float share = sum > 0 ? float(noise[at] / sum) : 1.0f / float(count);
+            const float epsilon = options_.dirichlet_epsilon;
+            return (1 - epsilon) * priors_[at] + epsilon * share;
+        };
+        Node& node = tree.node(index_);
+        node.visited_prior = 0;
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            Edge& edge = tree.edge(node, i);
+            node.visited_prior += edge.weight = mixed(edge.action);
+        }
+        for (uint32_t slot = 0; slot < node.num_slots; ++slot)
+            if (tree.slot_prior(node, slot) > 0)
+                tree.set_slot_prior(node, slot, mixed(tree.slot_action(node, slot)));
+        if (node.num_unvisited > 0) tree.find_best_slot(node);
+    }
+
+    // Visits that an action is owed so that noise is really looked at.
+    float forced_visits(const Edge& edge, const Node& node) const {
+        return exact_sqrt(options_.forced_playouts * edge.weight * float(node.visits));
+    }
+    uint32_t forced_edge(const Tree& tree) const {
+        const Node& node = tree.node(index_);
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            const Edge& edge = tree.edge(node, i);
+            if (edge.visits > 0 && !edge.solved && float(edge.visits) < forced_visits(edge, node))
+                return i;
+        }
+        return kNoIndex;
+    }
+
+    void read_statistics(const Tree& tree) {
+        const Node& node = tree.node(index_);
+        visits_.assign(actions_.size(), 0);
+        values_.assign(actions_.size(), 0);
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            const Edge& edge = tree.edge(node, i);
+            const size_t at = number_of(edge.action);
+            visits_[at] = edge.visits;
+            values_[at] = sign(player_) * edge.mean_first_player;
+        }
+    }
+
+    void choose_by_gumbel(const Tree& tree, RootResult& result) {
+        const float evaluation = evaluation_to_move(tree);
+        gumbel_.improved_policy(visits_, values_, evaluation, result.policy);
+        result.target = result.policy;
+        result.best_action = actions_[gumbel_.best(visits_, values_, evaluation)];
+    }
+
+    // Proven wins first, proven losses last, then visits, then value (or prior, without any visit).
+    void choose_by_visits(const Tree& tree, float total, RootResult& result) {
+        const Node& node = tree.node(index_);
+        result.policy = result.priors;
+        for (size_t i = 0; total > 0 && i < actions_.size(); ++i)
+            result.policy[i] = float(visits_[i]) / total;
+        const auto rank = [&](size_t i) {
+            const uint32_t at = tree.find_edge(node, actions_[i]);
+            if (at == kNoIndex || !tree.edge(node, at).solved) return 0;
+            return values_[i] == 1 ? 1 : values_[i] == -1 ? -1 : 0;
+        };
+        const auto better = [&](size_t a, size_t b) {
+            if (rank(a) != rank(b)) return rank(a) > rank(b);
+            if (visits_[a] != visits_[b]) return visits_[a] > visits_[b];
+            return visits_[a] > 0 ? values_[a] > values_[b] : priors_[a] > priors_[b];
+        };
+        size_t best = 0;
+        for (size_t i = 1; i < actions_.size(); ++i)
+            if (better(i, best)) best = i;
+        result.best_action = actions_[best];
+        result.target = result.policy;
+        if (options_.forced_playouts > 0 && total > 0) prune_target(tree, result.target);
+    }
+
+    // Takes from each action but the most visited the visits it got by force alone: as many as it
+    // can lose before the search would have chosen it again by itself. A single visit left is
+    // dropped.
+    void prune_target(const Tree& tree, std::vector<float>& target) const {
+        const Node& node = tree.node(index_);
+        const float scale = rule_.c_puct * exact_sqrt(float(node.visits));
+        const auto score = [&](const Edge& edge, float visits) {
+            return sign(node.mover) * edge.mean_first_player + scale * edge.weight / (1 + visits);
+        };
+        const Edge* most = &tree.edge(node, 0);
+        for (uint32_t i = 1; i < node.num_edges; ++i)
+            if (tree.edge(node, i).visits > most->visits) most = &tree.edge(node, i);
+        const float bar = score(*most, float(most->visits));
+        float total = 0;
+        for (size_t i = 0; i < actions_.size(); ++i) {
+            const uint32_t at = tree.find_edge(node, actions_[i]);
+            float kept = float(visits_[i]);
+            if (at != kNoIndex && &tree.edge(node, at) != most) {
+                const Edge& edge = tree.edge(node, at);
+                const float least = kept - forced_visits(edge, node);
+                while (kept > least && kept > 0 && score(edge, kept - 1) < bar) --kept;
+                if (kept <= 1) kept = 0;
+            }
+            target[i] = kept;
+            total += kept;
+        }
+        for (float& share : target) share /= total;
+    }
+
+    // The most visited line, down to the first roll of dice.
+    void follow_best(const Tree& tree, RootResult& result) const {
+        uint32_t index = index_;
+        while (index != kNoIndex && tree.node(index).kind != NodeKind::chance) {
+            const Node& node = tree.node(index);
+            const Edge* best = nullptr;
+            for (uint32_t i = 0; i < node.num_edges; ++i) {
+                const Edge& edge = tree.edge(node, i);
+                const bool chosen = index == index_ && edge.action == result.best_action;
+                if (edge.visits > 0 && (chosen || !best || edge.visits > best->visits))
+                    best = &edge;
+                if (chosen) break;
+            }
+            if (!best) return;
+            result.principal_variation.push_back(best->action);
+            index = best->child;
+            for (uint32_t other = index; other != kNoIndex; other = tree.node(other).next_sibling)
+                if (tree.node(other).visits > tree.node(index).visits) index = other;
+        }
+    }
+
+    uint32_t index_ = kNoIndex;
+    Mover player_ = 0;
+    SearchOptions options_;
+    SelectionRule rule_;
+    GumbelRoot gumbel_;
+    std::vector<Action> actions_;
+    std::vector<float> priors_;  // before noise
+    std::vector<uint32_t> visits_;
+    std::vector<float> values_;  // in the view of player_, divided by the largest reward
+};
+
+}  // namespace zf

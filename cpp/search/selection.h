@@ -1,0 +1,104 @@
+// Which edge a simulation takes at a node.
+//
+// Values in the tree have the view of player 0; each of these turns them into the mover's view
+// once.
+#pragma once
+
+#include "base/exact_math.h"
+#include "base/random.h"
+#include "search/tree.h"
+
+namespace zf {
+
+struct SelectionRule {
+    float c_puct = 1.25f;
+    float fpu_reduction = 0.2f;
+};
+
+// Turns a value between the first player's view and this player's.
+inline float sign(Mover mover) { return mover == 0 ? 1.0f : -1.0f; }
+
+// What an action not yet tried is thought to be worth to the mover.
+inline float untried_value_to_move(const Node& node, float tried_prior, const SelectionRule& rule) {
+    const float share = tried_prior < 0 ? 0 : tried_prior;
+    return sign(node.mover) * node.mean_first_player - rule.fpu_reduction * exact_sqrt(share);
+}
+
+// PUCT: the edge of best value plus prior-weighted exploration. The best action not yet tried is
+// made an edge if it is better than all that were. Edges proven lost are taken only if nothing else
+// is left.
+inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& rule) {
+    const Node& node = tree.node(index);
+    const float view = sign(node.mover);
+    const float scale = rule.c_puct * exact_sqrt(float(node.visits));
+    uint32_t best = kNoIndex, best_lost = kNoIndex;
+    float best_score = 0, best_lost_score = 0;
+    for (uint32_t i = 0; i < node.num_edges; ++i) {
+        const Edge& edge = tree.edge(node, i);
+        const float value = view * edge.mean_first_player;
+        const float score = value + scale * edge.weight / float(1 + edge.visits);
+        if (edge.solved && value == -1) {
+            if (best_lost == kNoIndex || score > best_lost_score)
+                best_lost = i, best_lost_score = score;
+        } else if (best == kNoIndex || score > best_score) {
+            best = i, best_score = score;
+        }
+    }
+    if (node.num_unvisited > 0) {
+        const float untried = untried_value_to_move(node, node.visited_prior, rule);
+        if (best == kNoIndex || untried + scale * tree.best_prior(node) > best_score)
+            return tree.visit_best_slot(index);
+    }
+    return best == kNoIndex ? best_lost : best;
+}
+
+// The outcome that is furthest behind its probability. Among equals an order that depends on the
+// seed and the depth alone, so that the alternatives above meet the same dice.
+inline uint32_t select_chance(const Tree& tree, uint32_t index, uint64_t seed, uint64_t depth) {
+    const Node& node = tree.node(index);
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < node.num_edges; ++i) total += tree.edge(node, i).visits;
+    uint32_t best = 0;
+    float best_lag = 0;
+    uint64_t best_order = 0;
+    for (uint32_t i = 0; i < node.num_edges; ++i) {
+        const Edge& edge = tree.edge(node, i);
+        const float lag = edge.weight * float(total + 1) - float(edge.visits);
+        if (i > 0 && lag < best_lag) continue;
+        const uint64_t order = mix64(seed + depth * 0x10001 + edge.action);
+        if (i > 0 && lag == best_lag && order < best_order) continue;
+        best = i, best_lag = lag, best_order = order;
+    }
+    return best;
+}
+
+// An opponent's choice among what is legal in the hidden state that was drawn, by values pooled
+// over all states drawn so far and the priors of this one. Exploration counts, for each action, the
+// visits in which it was available.
+inline uint32_t select_pooled(Tree& tree, uint32_t index, std::span<const Action> legal,
+                              std::span<const Half> priors, const SelectionRule& rule) {
+    float tried_prior = 0;
+    for (size_t i = 0; i < legal.size(); ++i) {
+        uint32_t at = tree.find_edge(tree.node(index), legal[i]);
+        if (at == kNoIndex) at = tree.add_edge(index, legal[i], 0);
+        Edge& edge = tree.edge(tree.node(index), at);
+        edge.weight = from_half(priors[i]);
+        if (edge.visits > 0) tried_prior += edge.weight;
+    }
+    const Node& node = tree.node(index);
+    const float untried = untried_value_to_move(node, tried_prior, rule);
+    uint32_t best = kNoIndex;
+    float best_score = 0;
+    for (const Action action : legal) {
+        const uint32_t at = tree.find_edge(node, action);
+        Edge& edge = tree.edge(node, at);
+        ++edge.available;
+        const float value = edge.visits == 0 ? untried : sign(node.mover) * edge.mean_first_player;
+        const float score = value + rule.c_puct * edge.weight * exact_sqrt(float(edge.available)) /
+                                        float(1 + edge.visits);
+        if (best == kNoIndex || score > best_score) best = at, best_score = score;
+    }
+    return best;
+}
+
+}  // namespace zf

@@ -1,0 +1,203 @@
+// Runs groups of games over threads: while the leaves of some groups are being evaluated, the
+// threads search others.
+//
+// A group goes round in a circle: a thread takes in its answers and plays it on to the next leaves
+// (`gather`), it waits in the outbox until somebody takes the batch (`next_batch`), evaluates it
+// and hands the answers back (`submit`). Only whole batches cross that line. With an evaluator of
+// the core the threads answer by themselves and the outbox stays empty.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "selfplay/group.h"
+
+namespace zf {
+
+struct DriverShape {
+    uint32_t num_groups = 2;
+    uint32_t games_per_group = 64;
+    uint32_t num_threads = 1;
+    std::optional<EvaluatorKind> evaluator;  // of the core; none: batches are handed out
+};
+
+struct LeafBatch {
+    uint32_t group;
+    uint32_t num_rows;
+    const uint8_t* observations;  // stay as they are until the group's answers are submitted
+};
+
+template <Game P>
+class Driver {
+  public:
+    Driver(const typename P::Options& game_options, const OptionValues& option_values,
+           const SelfPlayOptions& options, const DriverShape& shape)
+        : facts_(P::facts(game_options)), shape_(shape), counts_(shape.num_groups) {
+        for (uint32_t g = 0; g < shape.num_groups; ++g) {
+            groups_.push_back(std::make_unique<Group<P>>(game_options, option_values, facts_,
+                                                         options, g, shape.num_groups,
+                                                         shape.games_per_group));
+            answers_.push_back({});
+            to_search_.push_back(g);
+        }
+        for (uint32_t t = 0; t < shape.num_threads; ++t)
+            threads_.emplace_back([this, seed = derive_seed(options.seed, t)] { work(seed); });
+    }
+    ~Driver() { stop(); }
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+
+    // The next batch to evaluate, or none within the time, or after `stop`.
+    std::optional<LeafBatch> next_batch(double timeout_s) {
+        std::unique_lock lock(mutex_);
+        outbox_filled_.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                                [&] { return stopping_ || !outbox_.empty() || !fault_.empty(); });
+        if (stopping_ || outbox_.empty()) return std::nullopt;
+        const uint32_t group = outbox_.front();
+        outbox_.pop_front();
+        answers_[group].out = true;
+        return LeafBatch{group, groups_[group]->num_rows(), groups_[group]->observations()};
+    }
+
+    // The answers to a batch (see Group::absorb). They are read later, by another thread: they must
+    // stay as they are until the group comes out of next_batch again or the driver is stopped.
+    Result<bool> submit(uint32_t group, const float* policy_logits, const float* outcomes_observer,
+                        uint64_t version) {
+        const std::lock_guard lock(mutex_);
+        if (group >= groups_.size() || !answers_[group].out)
+            return Error{Error::Kind::illegal,
+                         "group " + std::to_string(group) + " has no batch out to be answered"};
+        answers_[group] = {policy_logits, outcomes_observer, version, false};
+        to_search_.push_back(group);
+        work_waiting_.notify_one();
+        return true;
+    }
+
+    // Episodes finished since the last call, whole games as bytes.
+    std::vector<std::vector<uint8_t>> take_episodes() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(episodes_, {});
+    }
+
+    // Waits until so many episodes lie ready, or the time is over.
+    void wait_for_episodes(uint64_t count, double timeout_s) {
+        std::unique_lock lock(mutex_);
+        episodes_ready_.wait_for(lock, std::chrono::duration<double>(timeout_s), [&] {
+            return stopping_ || episodes_.size() >= count || !fault_.empty();
+        });
+    }
+
+    SelfPlayCounts counts() {
+        const std::lock_guard lock(mutex_);
+        SelfPlayCounts sum;
+        for (const SelfPlayCounts& each : counts_) {
+            sum.num_simulations += each.num_simulations;
+            sum.num_decisions += each.num_decisions;
+            sum.num_leaves += each.num_leaves;
+            sum.num_episodes += each.num_episodes;
+            sum.largest_tree_bytes = std::max(sum.largest_tree_bytes, each.largest_tree_bytes);
+        }
+        return sum;
+    }
+
+    // What went wrong, if anything: a batch answered with numbers that are not finite.
+    std::string fault() {
+        const std::lock_guard lock(mutex_);
+        return fault_;
+    }
+
+    // Ends the threads after the group each one is at. Games under way are dropped; finished ones
+    // can still be taken.
+    void stop() {
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        work_waiting_.notify_all();
+        outbox_filled_.notify_all();
+        episodes_ready_.notify_all();
+        for (std::thread& thread : threads_)
+            if (thread.joinable()) thread.join();
+    }
+
+  private:
+    struct Answers {
+        const float* policy_logits = nullptr;
+        const float* outcomes_observer = nullptr;
+        uint64_t version = 0;
+        bool out = false;  // the batch is with the evaluator
+    };
+
+    void work(uint64_t seed) {
+        std::optional<CoreEvaluator> evaluator;
+        if (shape_.evaluator) evaluator.emplace(*shape_.evaluator, facts_, seed);
+        for (;;) {
+            uint32_t number;
+            Answers answers;
+            {
+                std::unique_lock lock(mutex_);
+                work_waiting_.wait(lock, [&] { return stopping_ || !to_search_.empty(); });
+                if (stopping_) return;
+                number = to_search_.front();
+                to_search_.pop_front();
+                answers = std::exchange(answers_[number], {});
+            }
+            play_on(*groups_[number], number, answers, evaluator ? &*evaluator : nullptr);
+        }
+    }
+
+    // Without the lock: nobody else has this group.
+    void play_on(Group<P>& group, uint32_t number, const Answers& answers,
+                 CoreEvaluator* evaluator) {
+        int64_t bad_row = -1;
+        if (evaluator) {
+            group.step(*evaluator);
+        } else {
+            if (answers.policy_logits)
+                bad_row =
+                    group.absorb(answers.policy_logits, answers.outcomes_observer, answers.version);
+            if (bad_row < 0) group.gather();
+        }
+        auto episodes = group.take_episodes();
+        const SelfPlayCounts counts = group.counts();
+
+        const std::lock_guard lock(mutex_);
+        counts_[number] = counts;
+        for (auto& episode : episodes) episodes_.push_back(std::move(episode));
+        if (!episodes.empty()) episodes_ready_.notify_all();
+        if (bad_row >= 0) {
+            fault_ = "row " + std::to_string(bad_row) + " of the evaluations for group " +
+                     std::to_string(number) + " (weights " + std::to_string(answers.version) +
+                     ") has a number that is not finite";
+            outbox_filled_.notify_all();
+            episodes_ready_.notify_all();
+        } else if (evaluator || group.num_rows() == 0) {
+            to_search_.push_back(number);
+            work_waiting_.notify_one();
+        } else {
+            outbox_.push_back(number);
+            outbox_filled_.notify_one();
+        }
+    }
+
+    Facts facts_;
+    DriverShape shape_;
+    std::vector<std::unique_ptr<Group<P>>> groups_;
+
+    std::mutex mutex_;  // guards all below
+    std::condition_variable work_waiting_, outbox_filled_, episodes_ready_;
+    std::vector<Answers> answers_;
+    std::vector<SelfPlayCounts> counts_;
+    std::deque<uint32_t> to_search_, outbox_;
+    std::vector<std::vector<uint8_t>> episodes_;
+    std::string fault_;
+    bool stopping_ = false;
+
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace zf

@@ -1,0 +1,97 @@
+// Many games that are searched together: their leaves make one batch.
+#pragma once
+
+#include "search/evaluators.h"
+#include "selfplay/player.h"
+
+namespace zf {
+
+struct SelfPlayCounts {
+    uint64_t num_simulations = 0, num_decisions = 0, num_leaves = 0, num_episodes = 0;
+    uint64_t largest_tree_bytes = 0;
+};
+
+template <Game P>
+class Group {
+  public:
+    // Games of group g of G with N games each are numbered g * N + i, stepping by G * N.
+    Group(const typename P::Options& game_options, const OptionValues& option_values,
+          const Facts& facts, const SelfPlayOptions& options, uint32_t number, uint32_t num_groups,
+          uint32_t num_games)
+        : facts_(&facts),
+          memory_(options.cache_bytes),
+          observations_(uint64_t(num_games) * facts.observation_bytes) {
+        for (uint32_t i = 0; i < num_games; ++i)
+            players_.emplace_back(game_options, option_values, facts, options,
+                                  uint64_t(number) * num_games + i,
+                                  uint64_t(num_groups) * num_games);
+    }
+
+    // Plays every game on to its next leaf; afterwards there are num_rows() observations to
+    // evaluate. May be none, when no game came to a leaf within its share of work.
+    void gather() {
+        rows_.clear();
+        const auto finished = [this](std::vector<uint8_t> bytes) {
+            episodes_.push_back(std::move(bytes));
+        };
+        for (uint32_t i = 0; i < players_.size(); ++i)
+            if (players_[i].gather(row(rows_.size()), memory_, finished)) rows_.push_back(i);
+        num_leaves_ += rows_.size();
+    }
+
+    // Takes the answers: rows of num_actions logits and of num_outcomes probabilities, in the order
+    // of the observations. Gives the first row that has a number that is not finite, or -1.
+    int64_t absorb(const float* policy_logits, const float* outcomes_observer, uint64_t version) {
+        memory_.version = version;
+        for (size_t r = 0; r < rows_.size(); ++r) {
+            const Evaluation evaluation{policy_logits + r * facts_->num_actions,
+                                        outcomes_observer + r * facts_->outcomes.size()};
+            if (!players_[rows_[r]].absorb(evaluation)) return int64_t(r);
+        }
+        rows_.clear();
+        return -1;
+    }
+
+    // Gathers, and answers by an evaluator of the core.
+    void step(CoreEvaluator& evaluator) {
+        gather();
+        for (size_t r = 0; r < rows_.size(); ++r) {
+            SelfPlayer<P>& player = players_[rows_[r]];
+            player.absorb(evaluator.evaluate(player.leaf_position(), player.leaf_observer(),
+                                             {row(r), size_t(facts_->observation_bytes)}));
+        }
+    }
+
+    uint32_t num_rows() const { return uint32_t(rows_.size()); }
+    const uint8_t* observations() const { return observations_.data(); }
+    std::vector<std::vector<uint8_t>> take_episodes() {
+        num_episodes_ += episodes_.size();
+        return std::exchange(episodes_, {});
+    }
+    SelfPlayCounts counts() const {
+        SelfPlayCounts counts;
+        counts.num_leaves = num_leaves_;
+        counts.num_episodes = num_episodes_;
+        for (const SelfPlayer<P>& player : players_) {
+            counts.num_simulations += player.num_simulations();
+            counts.num_decisions += player.num_decisions();
+            counts.largest_tree_bytes = std::max(counts.largest_tree_bytes, player.tree_bytes());
+        }
+        return counts;
+    }
+
+  private:
+    uint8_t* row(size_t number) {
+        return observations_.data() + number * facts_->observation_bytes;
+    }
+
+    const Facts* facts_;
+    GroupMemory memory_;
+    std::vector<SelfPlayer<P>> players_;
+    std::vector<uint8_t> observations_;
+    std::vector<uint32_t> rows_;  // which player each row belongs to
+    std::vector<std::vector<uint8_t>> episodes_;
+    uint64_t num_leaves_ = 0, num_episodes_ = 0;
+};
+
+}  // namespace zf

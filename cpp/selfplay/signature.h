@@ -1,0 +1,43 @@
+// The signature of a game: a hash of a fixed set of episodes, played with fixed arithmetic instead
+// of a network. It stands for all behaviour of rules, search, record and self-play together: it
+// must come out the same on every machine and in every language, and changes only when play is
+// meant to change.
+#pragma once
+
+#include "selfplay/group.h"
+
+namespace zf {
+
+// Sixteen hexadecimal digits. Takes about a second.
+template <Game P>
+std::string signature(const typename P::Options& game_options, const OptionValues& option_values) {
+    const Facts facts = P::facts(game_options);
+    ByteWriter all;
+    for (const RootKind root : {RootKind::puct, RootKind::gumbel}) {
+        SelfPlayOptions options;
+        options.search.root = root;
+        options.search.num_simulations = root == RootKind::puct ? 40 : 16;
+        options.search.dirichlet_epsilon = 0.25f;
+        options.search.forced_playouts = 2;
+        options.full_search_share = 0.5f;
+        options.cheap_simulations = 8;
+        options.temperature_drop_move = 10;
+        options.cache_bytes = 1 << 16;
+        options.seed = 2026;
+        Group<P> group(game_options, option_values, facts, options, 0, 1, 4);
+        CoreEvaluator evaluator(EvaluatorKind::hash, facts, options.seed);
+        for (int num_episodes = 0; num_episodes < 6;) {
+            group.step(evaluator);
+            for (const auto& episode : group.take_episodes()) {
+                all.raw(episode);
+                ++num_episodes;
+            }
+        }
+    }
+    const uint64_t hash = hash_bytes(all.bytes()).low;
+    std::string text;
+    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[(hash >> shift) & 15];
+    return text;
+}
+
+}  // namespace zf
