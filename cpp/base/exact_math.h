@@ -64,7 +64,9 @@ inline double exact_log(double x) {
 // e^x in single precision for x <= 0, without branches, so that loops over it vectorise. 0 below
 // -87.
 inline float exact_exp_negative(float x) {
-    const float clamped = x < -87.0f ? -87.0f : x;
+    constexpr uint32_t kLowest = std::bit_cast<uint32_t>(-87.0f);  // bits grow as x falls
+    const uint32_t bits = std::bit_cast<uint32_t>(x);
+    const float clamped = std::bit_cast<float>(bits < kLowest ? bits : kLowest);
     const float shifted = clamped * 1.44269504f + 0x1.8p23f;
     const float n = shifted - 0x1.8p23f;
     const float r = (clamped - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
@@ -77,7 +79,8 @@ inline float exact_exp_negative(float x) {
     sum = sum * r + 1;
     sum = sum * r + 1;
     const float power = std::bit_cast<float>(uint32_t(int32_t(n) + 127) << 23);
-    return x < -87.0f ? 0.0f : sum * power;
+    const uint32_t result = std::bit_cast<uint32_t>(sum * power);
+    return std::bit_cast<float>(bits <= kLowest ? result : 0u);
 }
 
 }  // namespace zf

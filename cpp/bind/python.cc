@@ -1,7 +1,18 @@
-// The Python face of the core.
+// The Python module zerofleet._core: a table of contents. People use it by way of zerofleet.games
+// and zerofleet.search.
 #include <nanobind/nanobind.h>
+
+#include "bind/python_game.h"
 
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core of zerofleet.";
-    m.attr("version") = "0.1.0";
+    m.attr("CHANCE") = int(zf::kChance);
+    m.attr("OVER") = int(zf::kOver);
+    zf::bind_game(m);
+    zf::bind_position(m);
+    zf::bind_registry(m);
+    zf::bind_own_game(m);
+    zf::bind_search(m);
+    zf::bind_episode(m);
+    zf::bind_selfplay(m);
 }

@@ -1,6 +1,8 @@
 // What an evaluator answers for one observation, and the form in which a tree keeps it.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <span>
 #include <vector>
 
@@ -24,38 +26,62 @@ struct Evaluated {
     std::vector<Half> priors;
 };
 
-// Sums in a fixed order of eight running sums: the same bits with and without vector instructions.
+// Loops over floats keep eight running results, so that they come out the same, to the bit, with
+// and without vector instructions.
+inline constexpr int kLanes = 8;
+
 inline float ordered_sum(const float* values, int count) {
-    float sums[8] = {};
+    float sums[kLanes] = {};
     int i = 0;
-    for (; i + 8 <= count; i += 8)
-        for (int lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane];
+    for (; i + kLanes <= count; i += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane) sums[lane] += values[i + lane];
     for (int lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
     return ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
            ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
+// Needs count >= 1.
+inline float largest_of(const float* values, int count) {
+    float most[kLanes];
+    for (float& each : most) each = values[0];
+    int i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane)
+            most[lane] = values[i + lane] > most[lane] ? values[i + lane] : most[lane];
+    for (int lane = 0; i < count; ++i, ++lane)
+        most[lane] = values[i] > most[lane] ? values[i] : most[lane];
+    for (const float each : most) most[0] = each > most[0] ? each : most[0];
+    return most[0];
+}
+
+inline bool all_finite(const float* values, int count) {
+    constexpr uint32_t kExponent = 0x7f800000;
+    uint32_t num_bad = 0;
+    for (int i = 0; i < count; ++i)
+        num_bad += (std::bit_cast<uint32_t>(values[i]) & kExponent) == kExponent;
+    return num_bad == 0;
+}
+
 // Replaces logits by probabilities. Needs count >= 1 and finite numbers.
 inline void softmax(float* values, int count) {
-    float largest = values[0];
-    for (int i = 1; i < count; ++i) largest = values[i] > largest ? values[i] : largest;
+    const float largest = largest_of(values, count);
     for (int i = 0; i < count; ++i) values[i] = exact_exp_negative(values[i] - largest);
     const float scale = 1 / ordered_sum(values, count);
     for (int i = 0; i < count; ++i) values[i] *= scale;
 }
 
-// Priors of the legal actions as halves; every legal action keeps a prior above 0.
-inline void read_priors(const float* policy_logits, std::span<const Action> legal,
+// Priors of the legal actions as halves; every legal action keeps a prior above 0. False where a
+// logit is not finite.
+inline bool read_priors(const float* policy_logits, std::span<const Action> legal,
                         std::vector<float>& scratch, std::vector<Half>& priors) {
     const int count = int(legal.size());
     scratch.resize(count);
     priors.resize(count);
     for (int i = 0; i < count; ++i) scratch[i] = policy_logits[legal[i]];
-    softmax(scratch.data(), count);
-    for (int i = 0; i < count; ++i) {
-        const Half half = to_half(scratch[i]);
-        priors[i] = half == 0 ? Half(1) : half;
-    }
+    if (!all_finite(scratch.data(), count)) return false;
+    if (count > 0) softmax(scratch.data(), count);
+    for (int i = 0; i < count; ++i) priors[i] = std::max<Half>(1, to_half(scratch[i]));
+    return true;
 }
 
 // Outcomes with their rewards, as search needs them.

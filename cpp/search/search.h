@@ -16,7 +16,6 @@
 // opponent's own observation; every value comes from the searcher's observation.
 #pragma once
 
-#include <cmath>
 #include <optional>
 
 #include "games/game.h"
@@ -170,7 +169,8 @@ class Search {
         seed_ = seed;
         version_ = version;
         cache_ = cache;
-        if (facts_->hidden && !cache && !own_cache_) own_cache_.emplace(kOwnCacheBytes);
+        if (facts_->hidden && !cache && !own_cache_)
+            own_cache_.emplace(std::min(kMostOwnCacheBytes, options.num_simulations * 512ULL));
         player_ = root.to_move() == kChance ? root.roller() : root.to_move();
         num_started_ = num_completed_ = num_out_ = depth_ = 0;
         memory_full_ = false;
@@ -409,18 +409,11 @@ class Search {
     }
 
     bool read_evaluation(const Evaluation& evaluation, Simulation& simulation) {
-        float sum = 0;
-        for (int i = 0; i < outcomes_.count(); ++i) {
-            simulation.evaluated.outcomes_observer[i] = evaluation.outcomes_observer[i];
-            sum += evaluation.outcomes_observer[i];
-        }
-        for (const Action action : simulation.legal) sum += evaluation.policy_logits[action] * 0;
-        if (!std::isfinite(sum)) return false;
-        simulation.evaluated.priors.clear();
-        if (!simulation.legal.empty())
-            read_priors(evaluation.policy_logits, simulation.legal, scratch_,
-                        simulation.evaluated.priors);
-        return true;
+        const float* outcomes = evaluation.outcomes_observer;
+        std::copy(outcomes, outcomes + outcomes_.count(), simulation.evaluated.outcomes_observer);
+        return all_finite(outcomes, outcomes_.count()) &&
+               read_priors(evaluation.policy_logits, simulation.legal, scratch_,
+                           simulation.evaluated.priors);
     }
 
     // Puts an evaluation to use: the simulation ends at the node evaluated, or goes on with priors.
@@ -488,7 +481,7 @@ class Search {
     }
 
     static constexpr uint64_t kNoiseStream = ~0ULL;
-    static constexpr uint64_t kOwnCacheBytes = 1 << 24;
+    static constexpr unsigned long long kMostOwnCacheBytes = 1 << 24;
 
     const Facts* facts_;
     OutcomeTable outcomes_;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -18,34 +19,26 @@
 
 namespace zf {
 
-struct DriverShape {
-    uint32_t num_groups = 2;
-    uint32_t games_per_group = 64;
-    uint32_t num_threads = 1;
-    std::optional<EvaluatorKind> evaluator;  // of the core; none: batches are handed out
-};
-
 struct LeafBatch {
     uint32_t group;
     uint32_t num_rows;
     const uint8_t* observations;  // stay as they are until the group's answers are submitted
 };
 
-template <Game P>
 class Driver {
   public:
-    Driver(const typename P::Options& game_options, const OptionValues& option_values,
-           const SelfPlayOptions& options, const DriverShape& shape)
-        : facts_(P::facts(game_options)), shape_(shape), counts_(shape.num_groups) {
-        for (uint32_t g = 0; g < shape.num_groups; ++g) {
-            groups_.push_back(std::make_unique<Group<P>>(game_options, option_values, facts_,
-                                                         options, g, shape.num_groups,
-                                                         shape.games_per_group));
-            answers_.push_back({});
-            to_search_.push_back(g);
-        }
-        for (uint32_t t = 0; t < shape.num_threads; ++t)
-            threads_.emplace_back([this, seed = derive_seed(options.seed, t)] { work(seed); });
+    // Groups of one game, with its facts. Without an evaluator of the core, batches are handed out.
+    Driver(std::vector<std::unique_ptr<AnyGroup>> groups, std::shared_ptr<const Facts> facts,
+           uint32_t num_threads, std::optional<EvaluatorKind> evaluator, uint64_t seed)
+        : facts_(std::move(facts)),
+          evaluator_(evaluator),
+          groups_(std::move(groups)),
+          answers_(groups_.size()),
+          counts_(groups_.size()),
+          here_(make_evaluator(derive_seed(seed, 0))) {
+        for (uint32_t g = 0; g < groups_.size(); ++g) to_search_.push_back(g);
+        for (uint32_t t = 0; t < num_threads; ++t)
+            threads_.emplace_back([this, own = derive_seed(seed, t)] { work(own); });
     }
     ~Driver() { stop(); }
     Driver(const Driver&) = delete;
@@ -53,8 +46,11 @@ class Driver {
 
     // The next batch to evaluate, or none within the time, or after `stop`.
     std::optional<LeafBatch> next_batch(double timeout_s) {
+        while (threads_.empty() && outbox_is_empty() && work_once(here_)) {
+        }
         std::unique_lock lock(mutex_);
-        outbox_filled_.wait_for(lock, std::chrono::duration<double>(timeout_s),
+        outbox_filled_.wait_for(lock,
+                                std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
                                 [&] { return stopping_ || !outbox_.empty() || !fault_.empty(); });
         if (stopping_ || outbox_.empty()) return std::nullopt;
         const uint32_t group = outbox_.front();
@@ -85,10 +81,15 @@ class Driver {
 
     // Waits until so many episodes lie ready, or the time is over.
     void wait_for_episodes(uint64_t count, double timeout_s) {
+        const auto end =
+            std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+        while (threads_.empty() && num_episodes_ready() < count &&
+               std::chrono::steady_clock::now() < end && work_once(here_)) {
+        }
         std::unique_lock lock(mutex_);
-        episodes_ready_.wait_for(lock, std::chrono::duration<double>(timeout_s), [&] {
-            return stopping_ || episodes_.size() >= count || !fault_.empty();
-        });
+        episodes_ready_.wait_for(
+            lock, std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
+            [&] { return stopping_ || episodes_.size() >= count || !fault_.empty(); });
     }
 
     SelfPlayCounts counts() {
@@ -132,26 +133,50 @@ class Driver {
         bool out = false;  // the batch is with the evaluator
     };
 
+    using OwnEvaluator = std::optional<CoreEvaluator>;
+
+    OwnEvaluator make_evaluator(uint64_t seed) const {
+        return evaluator_ ? OwnEvaluator(std::in_place, *evaluator_, *facts_, seed) : std::nullopt;
+    }
+
     void work(uint64_t seed) {
-        std::optional<CoreEvaluator> evaluator;
-        if (shape_.evaluator) evaluator.emplace(*shape_.evaluator, facts_, seed);
+        OwnEvaluator evaluator = make_evaluator(seed);
         for (;;) {
-            uint32_t number;
-            Answers answers;
             {
                 std::unique_lock lock(mutex_);
                 work_waiting_.wait(lock, [&] { return stopping_ || !to_search_.empty(); });
                 if (stopping_) return;
-                number = to_search_.front();
-                to_search_.pop_front();
-                answers = std::exchange(answers_[number], {});
             }
-            play_on(*groups_[number], number, answers, evaluator ? &*evaluator : nullptr);
+            work_once(evaluator);
         }
     }
 
+    // Plays one group on; false if none is waiting for it.
+    bool work_once(OwnEvaluator& evaluator) {
+        uint32_t number;
+        Answers answers;
+        {
+            const std::lock_guard lock(mutex_);
+            if (to_search_.empty() || stopping_) return false;
+            number = to_search_.front();
+            to_search_.pop_front();
+            answers = std::exchange(answers_[number], {});
+        }
+        play_on(*groups_[number], number, answers, evaluator ? &*evaluator : nullptr);
+        return true;
+    }
+
+    bool outbox_is_empty() {
+        const std::lock_guard lock(mutex_);
+        return outbox_.empty();
+    }
+    uint64_t num_episodes_ready() {
+        const std::lock_guard lock(mutex_);
+        return episodes_.size();
+    }
+
     // Without the lock: nobody else has this group.
-    void play_on(Group<P>& group, uint32_t number, const Answers& answers,
+    void play_on(AnyGroup& group, uint32_t number, const Answers& answers,
                  CoreEvaluator* evaluator) {
         int64_t bad_row = -1;
         if (evaluator) {
@@ -184,9 +209,9 @@ class Driver {
         }
     }
 
-    Facts facts_;
-    DriverShape shape_;
-    std::vector<std::unique_ptr<Group<P>>> groups_;
+    std::shared_ptr<const Facts> facts_;
+    std::optional<EvaluatorKind> evaluator_;
+    std::vector<std::unique_ptr<AnyGroup>> groups_;
 
     std::mutex mutex_;  // guards all below
     std::condition_variable work_waiting_, outbox_filled_, episodes_ready_;
@@ -197,6 +222,7 @@ class Driver {
     std::string fault_;
     bool stopping_ = false;
 
+    OwnEvaluator here_;  // for work in the caller's thread
     std::vector<std::thread> threads_;
 };
 

@@ -11,8 +11,29 @@ struct SelfPlayCounts {
     uint64_t largest_tree_bytes = 0;
 };
 
+// A group of games of whichever kind: what the driver and other languages hold.
+class AnyGroup {
+  public:
+    virtual ~AnyGroup() = default;
+
+    // Plays every game on to its next leaf; afterwards there are num_rows() observations to
+    // evaluate. May be none, when no game came to a leaf within its share of work.
+    virtual void gather() = 0;
+    virtual uint32_t num_rows() const = 0;
+    virtual const uint8_t* observations() const = 0;
+    // Takes the answers: rows of num_actions logits and of num_outcomes probabilities, in the order
+    // of the observations. Gives the first row that has a number that is not finite, or -1.
+    virtual int64_t absorb(const float* policy_logits, const float* outcomes_observer,
+                           uint64_t version) = 0;
+    // Gathers, and answers by an evaluator of the core.
+    virtual void step(CoreEvaluator& evaluator) = 0;
+    // Episodes finished since the last call, whole games as bytes.
+    virtual std::vector<std::vector<uint8_t>> take_episodes() = 0;
+    virtual SelfPlayCounts counts() const = 0;
+};
+
 template <Game P>
-class Group {
+class Group final : public AnyGroup {
   public:
     // Games of group g of G with N games each are numbered g * N + i, stepping by G * N.
     Group(const typename P::Options& game_options, const OptionValues& option_values,
@@ -27,9 +48,7 @@ class Group {
                                   uint64_t(num_groups) * num_games);
     }
 
-    // Plays every game on to its next leaf; afterwards there are num_rows() observations to
-    // evaluate. May be none, when no game came to a leaf within its share of work.
-    void gather() {
+    void gather() override {
         rows_.clear();
         const auto finished = [this](std::vector<uint8_t> bytes) {
             episodes_.push_back(std::move(bytes));
@@ -39,9 +58,8 @@ class Group {
         num_leaves_ += rows_.size();
     }
 
-    // Takes the answers: rows of num_actions logits and of num_outcomes probabilities, in the order
-    // of the observations. Gives the first row that has a number that is not finite, or -1.
-    int64_t absorb(const float* policy_logits, const float* outcomes_observer, uint64_t version) {
+    int64_t absorb(const float* policy_logits, const float* outcomes_observer,
+                   uint64_t version) override {
         memory_.version = version;
         for (size_t r = 0; r < rows_.size(); ++r) {
             const Evaluation evaluation{policy_logits + r * facts_->num_actions,
@@ -52,8 +70,7 @@ class Group {
         return -1;
     }
 
-    // Gathers, and answers by an evaluator of the core.
-    void step(CoreEvaluator& evaluator) {
+    void step(CoreEvaluator& evaluator) override {
         gather();
         for (size_t r = 0; r < rows_.size(); ++r) {
             SelfPlayer<P>& player = players_[rows_[r]];
@@ -62,13 +79,13 @@ class Group {
         }
     }
 
-    uint32_t num_rows() const { return uint32_t(rows_.size()); }
-    const uint8_t* observations() const { return observations_.data(); }
-    std::vector<std::vector<uint8_t>> take_episodes() {
+    uint32_t num_rows() const override { return uint32_t(rows_.size()); }
+    const uint8_t* observations() const override { return observations_.data(); }
+    std::vector<std::vector<uint8_t>> take_episodes() override {
         num_episodes_ += episodes_.size();
         return std::exchange(episodes_, {});
     }
-    SelfPlayCounts counts() const {
+    SelfPlayCounts counts() const override {
         SelfPlayCounts counts;
         counts.num_leaves = num_leaves_;
         counts.num_episodes = num_episodes_;

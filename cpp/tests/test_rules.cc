@@ -48,7 +48,8 @@ TEST_CASE("Connect Four has its known numbers of sequences to seven plies") {
 }
 
 TEST_CASE("tic-tac-toe has 255,168 games") {
-    CHECK(count_sequences(new_position<Gomoku>(kTicTacToe), Gomoku::facts(kTicTacToe), -1) == 255168);
+    CHECK(count_sequences(new_position<Gomoku>(kTicTacToe), Gomoku::facts(kTicTacToe), -1) ==
+          255168);
 }
 
 TEST_CASE("six in a row wins freestyle and not exact; five wins both") {

@@ -42,6 +42,17 @@ std::map<uint64_t, std::vector<uint8_t>> play_episodes(const SelfPlayOptions& op
     return by_sequence;
 }
 
+std::unique_ptr<Driver> drive(const SelfPlayOptions& options, uint32_t num_groups,
+                              uint32_t num_games, uint32_t num_threads,
+                              std::optional<EvaluatorKind> evaluator) {
+    std::vector<std::unique_ptr<AnyGroup>> groups;
+    for (uint32_t g = 0; g < num_groups; ++g)
+        groups.push_back(std::make_unique<Group<Connect4>>(
+            Connect4::Options{}, OptionValues{}, kFacts, options, g, num_groups, num_games));
+    return std::make_unique<Driver>(std::move(groups), std::make_shared<Facts>(kFacts), num_threads,
+                                    evaluator, options.seed);
+}
+
 SelfPlayOptions small_options() {
     SelfPlayOptions options;
     options.search.num_simulations = 24;
@@ -147,16 +158,16 @@ TEST_CASE("games that are cut off say so") {
 TEST_SUITE("threads") {
     TEST_CASE("batches evaluated outside give whole, verified games with unique ids") {
         SelfPlayOptions options = small_options();
-        Driver<Connect4> driver({}, {}, options, {4, 16, 2, {}});
+        const auto driver = drive(options, 4, 16, 2, {});
         const std::vector<float> logits(16 * 7, 0), outcomes(16 * 3, 1.0f / 3);
         std::set<uint64_t> sequences;
         while (sequences.size() < 60) {
-            const auto batch = driver.next_batch(10);
+            const auto batch = driver->next_batch(10);
             REQUIRE(bool(batch));
             CHECK(batch->num_rows <= 16);
-            REQUIRE(bool(driver.submit(batch->group, logits.data(), outcomes.data(), 41)));
-            CHECK_FALSE(bool(driver.submit(batch->group, logits.data(), outcomes.data(), 41)));
-            for (const auto& bytes : driver.take_episodes()) {
+            REQUIRE(bool(driver->submit(batch->group, logits.data(), outcomes.data(), 41)));
+            CHECK_FALSE(bool(driver->submit(batch->group, logits.data(), outcomes.data(), 41)));
+            for (const auto& bytes : driver->take_episodes()) {
                 const Result<Episode> episode = decode(bytes);
                 REQUIRE(bool(episode));
                 CHECK(bool(verify<Connect4>(*episode, {}, kFacts)));
@@ -164,18 +175,18 @@ TEST_SUITE("threads") {
                 CHECK(sequences.insert(episode->sequence).second);
             }
         }
-        driver.stop();
-        CHECK_FALSE(bool(driver.next_batch(0)));
-        CHECK(driver.counts().num_episodes >= 60);
+        driver->stop();
+        CHECK_FALSE(bool(driver->next_batch(0)));
+        CHECK(driver->counts().num_episodes >= 60);
     }
 
     TEST_CASE("the same games come out of two threads as of one") {
         const auto expected = play_episodes(small_options(), 1, 8, 24);
-        Driver<Connect4> driver({}, {}, small_options(), {4, 2, 2, EvaluatorKind::hash});
-        driver.wait_for_episodes(40, 60);
-        driver.stop();
+        const auto driver = drive(small_options(), 4, 2, 2, EvaluatorKind::hash);
+        driver->wait_for_episodes(40, 60);
+        driver->stop();
         int compared = 0;
-        for (const auto& bytes : driver.take_episodes()) {
+        for (const auto& bytes : driver->take_episodes()) {
             const uint64_t sequence = decode(bytes)->sequence;
             if (sequence >= 24) continue;
             CHECK(bytes == expected.at(sequence));
@@ -184,14 +195,32 @@ TEST_SUITE("threads") {
         CHECK(compared > 8);
     }
 
+    TEST_CASE("without threads the caller does the work and the same games come out") {
+        const auto expected = play_episodes(small_options(), 1, 8, 16);
+        const auto driver = drive(small_options(), 2, 4, 0, EvaluatorKind::hash);
+        driver->wait_for_episodes(24, 60);
+        const auto episodes = driver->take_episodes();
+        CHECK(episodes.size() >= 24);
+        for (const auto& bytes : episodes) {
+            const uint64_t sequence = decode(bytes)->sequence;
+            if (sequence < 16) CHECK(bytes == expected.at(sequence));
+        }
+        const auto outside = drive(small_options(), 2, 4, 0, {});
+        const auto first = outside->next_batch(0), second = outside->next_batch(0);
+        REQUIRE(bool(first));
+        REQUIRE(bool(second));
+        CHECK(first->group != second->group);
+        CHECK_FALSE(bool(outside->next_batch(0)));
+    }
+
     TEST_CASE("answers that are not finite stop the driver by name") {
-        Driver<Connect4> driver({}, {}, small_options(), {1, 4, 1, {}});
+        const auto driver = drive(small_options(), 1, 4, 1, {});
         const std::vector<float> logits(4 * 7, 0);
         const std::vector<float> outcomes(4 * 3, std::numeric_limits<float>::infinity());
-        const auto batch = driver.next_batch(10);
+        const auto batch = driver->next_batch(10);
         REQUIRE(bool(batch));
-        REQUIRE(bool(driver.submit(batch->group, logits.data(), outcomes.data(), 41)));
-        CHECK_FALSE(bool(driver.next_batch(10)));
-        CHECK(driver.fault().find("weights 41") != std::string::npos);
+        REQUIRE(bool(driver->submit(batch->group, logits.data(), outcomes.data(), 41)));
+        CHECK_FALSE(bool(driver->next_batch(10)));
+        CHECK(driver->fault().find("weights 41") != std::string::npos);
     }
 }

@@ -2,4 +2,9 @@
 
 from importlib.metadata import version
 
+from zerofleet import errors, games, search, selfplay
+from zerofleet._core import CHANCE, OVER
+
 __version__ = version("zerofleet")
+
+__all__ = ["CHANCE", "OVER", "errors", "games", "search", "selfplay"]

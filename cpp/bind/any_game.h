@@ -1,0 +1,121 @@
+// Any game, whichever it is, behind one interface: what Python and WebAssembly hold.
+//
+// game_of.h implements it for every class that meets the contract of games/game.h, registry.h finds
+// a game by its name. Every call checks what it is given and says what was wrong. The search, the
+// self-play and the records below it know the game's own class and pay nothing for this.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "games/check.h"
+#include "games/game.h"
+#include "record/replay.h"
+#include "search/evaluators.h"
+#include "search/search.h"
+#include "selfplay/group.h"
+
+namespace zf {
+
+class AnyPosition {
+  public:
+    virtual ~AnyPosition() = default;
+    virtual std::unique_ptr<AnyPosition> copy() const = 0;
+
+    virtual Mover to_move() const = 0;
+    // Empty where no player, or not chance, is to move.
+    virtual std::vector<Action> legal_actions() const = 0;
+    virtual std::vector<ChanceOutcome> chance_outcomes() const = 0;
+    virtual Result<bool> play(int64_t id) = 0;
+    // Index into the game's outcomes, once the game is over.
+    virtual Result<int> outcome(int player) const = 0;
+    virtual Result<std::vector<uint8_t>> observe(int player) const = 0;
+    virtual Result<bool> resample_hidden(int player, uint64_t seed) = 0;
+
+    virtual std::string to_text() const = 0;
+    // Of an action, or of a chance outcome where chance moves; it need not be legal.
+    virtual Result<std::string> action_text(int64_t id) const = 0;
+    virtual Result<Action> action_from_text(const std::string& text) const = 0;
+    // Takes a whole turn; where that fails the position is as before.
+    virtual Result<bool> play_from_text(const std::string& text) = 0;
+    virtual std::string picture() const = 0;
+    // For player -1 everything, else only what that player may see.
+    virtual Result<Described> describe(int player) const = 0;
+};
+
+// A check of a game that is under way; see games/check.h.
+class AnyCheck {
+  public:
+    virtual ~AnyCheck() = default;
+    // Plays so many more games; gives what was seen in all of them so far.
+    virtual Result<CheckReport> run(int num_games) = 0;
+};
+
+// One search; see search/search.h.
+class AnySearch {
+  public:
+    virtual ~AnySearch() = default;
+    // The root must be of the game that made this search; an error where its game is over.
+    virtual Result<bool> begin(const AnyPosition& root, const SearchOptions& options,
+                               uint64_t seed) = 0;
+    virtual bool finished() const = 0;
+    // Writes a leaf's observation, gives the number to answer it by or -1.
+    virtual int gather(uint8_t* observation) = 0;
+    // Needs a number that gather gave and that was not answered yet. False where a number in the
+    // evaluation is not finite.
+    virtual bool absorb(int slot, const Evaluation& evaluation) = 0;
+    // Goes on with an evaluator of the core for at most so many leaves.
+    virtual void run(CoreEvaluator& evaluator, int num_leaves) = 0;
+    virtual RootResult result() = 0;
+};
+
+// What came of games between two players who choose at random.
+struct RandomGames {
+    int64_t num_games = 0;
+    int64_t num_plies = 0;
+    int64_t num_cut_off = 0;                         // games that reached max_plies
+    std::vector<int64_t> num_outcomes_first_player;  // by index of the outcome
+};
+
+class AnyGame {
+  public:
+    virtual ~AnyGame() = default;
+    const Facts& facts() const { return *facts_; }
+    // Shared with everything the game makes, which may so outlive the game.
+    const std::shared_ptr<const Facts>& shared_facts() const { return facts_; }
+    // All options with their values, in the order in which the game names them.
+    const OptionValues& options() const { return options_; }
+
+    virtual std::unique_ptr<AnyPosition> new_position(uint64_t seed) const = 0;
+    virtual Result<std::unique_ptr<AnyPosition>> from_text(const std::string& text) const = 0;
+    virtual Result<std::unique_ptr<AnyPosition>> from_describe(
+        const Described& described) const = 0;
+
+    virtual std::unique_ptr<AnyCheck> make_check(uint64_t seed) const = 0;
+    virtual std::unique_ptr<AnySearch> make_search() const = 0;
+    virtual RandomGames random_games(int64_t num_games, uint64_t seed) const = 0;
+
+    // Group `number` of `num_groups`, each of `num_games` games; see selfplay/group.h. The group
+    // must not outlive the game's facts.
+    virtual std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options, uint32_t number,
+                                                 uint32_t num_groups, uint32_t num_games) const = 0;
+    // Records; see record/replay.h. They must be of this game with these options.
+    virtual Result<bool> verify(const Episode& episode) const = 0;
+    virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;
+    // The positions before each event, then the last one.
+    virtual Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
+        const Episode& episode) const = 0;
+    virtual std::string signature() const = 0;
+
+  protected:
+    AnyGame(Facts facts, OptionValues options)
+        : facts_(std::make_shared<const Facts>(std::move(facts))), options_(std::move(options)) {}
+
+  private:
+    std::shared_ptr<const Facts> facts_;
+    OptionValues options_;
+};
+
+}  // namespace zf

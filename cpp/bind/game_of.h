@@ -1,0 +1,228 @@
+// The interface of any_game.h, implemented for a class that meets the contract of games/game.h.
+#pragma once
+
+#include <optional>
+
+#include "bind/any_game.h"
+#include "games/checked.h"
+#include "selfplay/signature.h"
+
+namespace zf {
+
+template <Game P>
+class PositionOf final : public AnyPosition {
+  public:
+    PositionOf(P position, std::shared_ptr<const Facts> facts)
+        : position_(std::move(position)), facts_(std::move(facts)) {}
+
+    const P& position() const { return position_; }
+
+    std::unique_ptr<AnyPosition> copy() const override {
+        return std::make_unique<PositionOf>(position_, facts_);
+    }
+    Mover to_move() const override { return position_.to_move(); }
+    std::vector<Action> legal_actions() const override {
+        return zf::legal_actions(position_, *facts_);
+    }
+    std::vector<ChanceOutcome> chance_outcomes() const override {
+        return zf::chance_outcomes(position_, *facts_);
+    }
+    Result<bool> play(int64_t id) override { return play_checked(position_, *facts_, id); }
+    Result<int> outcome(int player) const override {
+        if (const auto fault = fault_of_player(player)) return *fault;
+        if (to_move() == kOver) return position_.outcome(player);
+        return Error{Error::Kind::illegal, "there is no result before the game is over (" +
+                                               facts_->name + ", " + mover_text(to_move()) + ")"};
+    }
+    Result<std::vector<uint8_t>> observe(int player) const override {
+        if (const auto fault = fault_of_player(player)) return *fault;
+        return observation(position_, *facts_, player);
+    }
+    Result<bool> resample_hidden(int player, uint64_t seed) override {
+        if (const auto fault = fault_of_player(player)) return *fault;
+        Rng rng(seed);
+        position_.resample_hidden(player, rng);
+        return true;
+    }
+
+    std::string to_text() const override { return position_.to_text(); }
+    Result<std::string> action_text(int64_t id) const override {
+        const bool chance = to_move() == kChance;
+        const int count = chance ? facts_->num_chance_outcomes : facts_->num_actions;
+        if (id >= 0 && id < count) return position_.action_text(Action(id));
+        return Error{Error::Kind::illegal, std::string(chance ? "chance outcome " : "action ") +
+                                               std::to_string(id) + " is not an id of " +
+                                               facts_->name + "; ids are 0…" +
+                                               std::to_string(count - 1)};
+    }
+    Result<Action> action_from_text(const std::string& text) const override {
+        return position_.action_from_text(text);
+    }
+    Result<bool> play_from_text(const std::string& text) override {
+        P played = position_;
+        const Result<bool> result = played.play_from_text(text);
+        if (result) position_ = std::move(played);
+        return result;
+    }
+    std::string picture() const override { return position_.picture(); }
+    Result<Described> describe(int player) const override {
+        if (player != -1)
+            if (const auto fault = fault_of_player(player)) return *fault;
+        return position_.describe(player);
+    }
+
+  private:
+    static std::optional<Error> fault_of_player(int player) {
+        if (player == 0 || player == 1) return {};
+        return Error{Error::Kind::illegal, "player must be 0 or 1, got " + std::to_string(player)};
+    }
+
+    P position_;
+    std::shared_ptr<const Facts> facts_;
+};
+
+template <Game P>
+class CheckOf final : public AnyCheck {
+  public:
+    CheckOf(const typename P::Options& options, uint64_t seed) : checker_(options, seed) {}
+    Result<CheckReport> run(int num_games) override { return checker_.run(num_games); }
+
+  private:
+    GameChecker<P> checker_;
+};
+
+template <Game P>
+class SearchOf final : public AnySearch {
+  public:
+    explicit SearchOf(std::shared_ptr<const Facts> facts)
+        : facts_(std::move(facts)), search_(*facts_), observation_(facts_->observation_bytes) {}
+
+    Result<bool> begin(const AnyPosition& root, const SearchOptions& options,
+                       uint64_t seed) override {
+        if (root.to_move() == kOver)
+            return Error{Error::Kind::illegal,
+                         "the game is over: there is nothing to search (" + facts_->name + ")"};
+        P position = static_cast<const PositionOf<P>&>(root).position();
+        if (facts_->hidden) {  // what the searcher cannot see does not even get into the search
+            const bool chance = root.to_move() == kChance;
+            Rng rng(derive_seed(seed, kRootDraw));
+            position.resample_hidden(chance ? position.roller() : root.to_move(), rng);
+        }
+        search_.begin(position, options, seed, 0, nullptr);
+        return true;
+    }
+    bool finished() const override { return search_.finished(); }
+    int gather(uint8_t* observation) override { return search_.gather(observation); }
+    bool absorb(int slot, const Evaluation& evaluation) override {
+        return search_.absorb(slot, evaluation);
+    }
+    void run(CoreEvaluator& evaluator, int num_leaves) override {
+        for (int i = 0; i < num_leaves && !search_.finished(); ++i) {
+            const int slot = search_.gather(observation_.data());
+            if (slot < 0) continue;
+            search_.absorb(slot, evaluator.evaluate(search_.leaf_position(slot),
+                                                    search_.leaf_observer(slot), observation_));
+        }
+    }
+    RootResult result() override { return search_.result(); }
+
+  private:
+    static constexpr uint64_t kRootDraw = 0x5eed;  // tells this draw apart from the search's own
+
+    std::shared_ptr<const Facts> facts_;
+    Search<P> search_;
+    std::vector<uint8_t> observation_;
+};
+
+template <Game P>
+class GameOf final : public AnyGame {
+  public:
+    GameOf(const typename P::Options& options, OptionValues values)
+        : AnyGame(P::facts(options), std::move(values)), options_(options) {}
+
+    std::unique_ptr<AnyPosition> new_position(uint64_t seed) const override {
+        Rng rng(seed);
+        return hold(P::start(options_, rng));
+    }
+    Result<std::unique_ptr<AnyPosition>> from_text(const std::string& text) const override {
+        return hold(P::from_text(options_, text));
+    }
+    Result<std::unique_ptr<AnyPosition>> from_describe(const Described& described) const override {
+        return hold(P::from_describe(options_, described));
+    }
+    // For whoever has a position of the game's own class.
+    std::unique_ptr<AnyPosition> hold(P position) const {
+        return std::make_unique<PositionOf<P>>(std::move(position), shared_facts());
+    }
+
+    std::unique_ptr<AnyCheck> make_check(uint64_t seed) const override {
+        return std::make_unique<CheckOf<P>>(options_, seed);
+    }
+    std::unique_ptr<AnySearch> make_search() const override {
+        return std::make_unique<SearchOf<P>>(shared_facts());
+    }
+    RandomGames random_games(int64_t num_games, uint64_t seed) const override {
+        RandomGames games;
+        games.num_games = num_games;
+        games.num_outcomes_first_player.resize(facts().outcomes.size());
+        Rng rng(seed);
+        for (int64_t game = 0; game < num_games; ++game) {
+            P position = P::start(options_, rng);
+            int ply = 0;
+            for (; ply < facts().max_plies && position.to_move() != kOver; ++ply) {
+                const bool chance = position.to_move() == kChance;
+                position.play(chance ? position.random_outcome(rng) : position.random_action(rng));
+            }
+            games.num_plies += ply;
+            if (position.to_move() == kOver) {
+                ++games.num_outcomes_first_player[position.outcome(0)];
+            } else {
+                ++games.num_cut_off;
+            }
+        }
+        return games;
+    }
+
+    std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options, uint32_t number,
+                                         uint32_t num_groups, uint32_t num_games) const override {
+        return std::make_unique<Group<P>>(options_, this->options(), facts(), options, number,
+                                          num_groups, num_games);
+    }
+    Result<bool> verify(const Episode& episode) const override {
+        if (const auto fault = fault_of_options(episode)) return *fault;
+        return zf::verify<P>(episode, options_, facts());
+    }
+    Result<ObservationRows> replay_observations(const Episode& episode) const override {
+        if (const auto fault = fault_of_options(episode)) return *fault;
+        return zf::replay_observations<P>(episode, options_, facts());
+    }
+    Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
+        const Episode& episode) const override {
+        if (const auto fault = fault_of_options(episode)) return *fault;
+        std::vector<std::unique_ptr<AnyPosition>> positions;
+        const Result<bool> played = replay<P>(
+            episode, options_, facts(),
+            [&](const P& position, const Event&) { positions.push_back(hold(position)); },
+            [&](const P& position) { positions.push_back(hold(position)); });
+        if (!played) return played.error();
+        return positions;
+    }
+    std::string signature() const override { return zf::signature<P>(options_, this->options()); }
+
+  private:
+    std::optional<Error> fault_of_options(const Episode& episode) const {
+        if (episode.game != facts().name || episode.options == this->options()) return {};
+        std::string text = "an episode of " + episode.game + " with other options:";
+        for (const auto& [name, value] : episode.options) text += " " + name + "=" + value;
+        return Error{Error::Kind::inconsistent, text};
+    }
+
+    Result<std::unique_ptr<AnyPosition>> hold(Result<P> position) const {
+        if (!position) return position.error();
+        return hold(std::move(*position));
+    }
+
+    typename P::Options options_;
+};
+
+}  // namespace zf

@@ -1,0 +1,153 @@
+// Binds the self-play driver. Python only moves batches: nothing here is done per game or per leaf.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/python_arrays.h"
+#include "bind/python_game.h"
+#include "bind/python_settings.h"
+#include "selfplay/driver.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace zf {
+namespace {
+
+// Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes.
+using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+class PySelfPlay {
+  public:
+    PySelfPlay(const PyGame& game, Settings settings, uint32_t num_groups, uint32_t games_per_group,
+               uint32_t num_threads, const std::optional<std::string>& evaluator, uint64_t seed,
+               uint64_t worker)
+        : game_(game), answers_(num_groups), num_rows_(num_groups) {
+        if (game.own_class.is_valid() && num_threads > 0)
+            raise({Error::Kind::unsupported,
+                   "a game written in Python cannot be played by threads of the core; num_threads "
+                   "must be 0"});
+        if (num_groups == 0 || games_per_group == 0)
+            raise({Error::Kind::bad_text, "num_groups and games_per_group must be at least 1"});
+        SelfPlayOptions options;
+        options.seed = seed;
+        options.worker = worker;
+        for (const auto& [name, value] : settings)
+            value_or_raise(
+                set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
+        std::optional<EvaluatorKind> kind;
+        if (evaluator) kind = value_or_raise(evaluator_kind(*evaluator));
+        if (kind == EvaluatorKind::playout)
+            options.cache_bytes = 0;  // its answers differ each time
+        std::vector<std::unique_ptr<AnyGroup>> groups;
+        for (uint32_t g = 0; g < num_groups; ++g)
+            groups.push_back(game.core->make_group(options, g, num_groups, games_per_group));
+        driver_ = std::make_unique<Driver>(std::move(groups), game.core->shared_facts(),
+                                           num_threads, kind, seed);
+    }
+
+    // The group's number and its observations, or none within the time.
+    std::optional<std::pair<uint32_t, NumpyArray<const uint8_t, 2>>> next_batch(double timeout_s) {
+        const auto batch = game_.run_unlocked([&] { return driver_->next_batch(timeout_s); });
+        raise_fault();
+        if (!batch) return {};
+        answers_[batch->group].reset();
+        num_rows_[batch->group] = batch->num_rows;
+        return std::pair(
+            batch->group,
+            NumpyArray<const uint8_t, 2>(
+                batch->observations,
+                {batch->num_rows, size_t(game_.core->facts().observation_bytes)}, nb::find(this)));
+    }
+
+    void submit(uint32_t group, Rows policy_logits_BA, Rows outcomes_observer_BO,
+                uint64_t version) {
+        if (group >= num_rows_.size())
+            raise({Error::Kind::illegal, "there is no group " + std::to_string(group)});
+        require_shape("policy_logits", policy_logits_BA, num_rows_[group],
+                      game_.core->facts().num_actions);
+        require_shape("outcomes", outcomes_observer_BO, num_rows_[group],
+                      game_.core->facts().outcomes.size());
+        value_or_raise(
+            driver_->submit(group, policy_logits_BA.data(), outcomes_observer_BO.data(), version));
+        answers_[group].emplace(policy_logits_BA, outcomes_observer_BO);
+    }
+
+    std::vector<nb::bytes> take_episodes() {
+        std::vector<nb::bytes> episodes;
+        for (const auto& bytes : driver_->take_episodes())
+            episodes.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return episodes;
+    }
+
+    void wait_for_episodes(uint64_t count, double timeout_s) {
+        game_.run_unlocked([&] { driver_->wait_for_episodes(count, timeout_s); });
+        raise_fault();
+    }
+
+    SelfPlayCounts counts() { return driver_->counts(); }
+
+    void stop() {
+        const nb::gil_scoped_release unlocked;
+        driver_->stop();
+    }
+
+  private:
+    void raise_fault() {
+        const std::string fault = driver_->fault();
+        if (!fault.empty()) raise({Error::Kind::bad_text, fault});
+    }
+
+    static void require_shape(const std::string& name, const Rows& rows, size_t num_rows,
+                              size_t num_columns) {
+        if (rows.shape(0) == num_rows && rows.shape(1) == num_columns) return;
+        raise({Error::Kind::bad_text, name + " must have the shape [" + std::to_string(num_rows) +
+                                          ", " + std::to_string(num_columns) + "], got [" +
+                                          std::to_string(rows.shape(0)) + ", " +
+                                          std::to_string(rows.shape(1)) + "]"});
+    }
+
+    PyGame game_;
+    // Held until the group comes back: the threads read them meanwhile.
+    std::vector<std::optional<std::pair<Rows, Rows>>> answers_;
+    std::vector<uint32_t> num_rows_;  // of each group's last batch
+    std::unique_ptr<Driver> driver_;  // last, so that its threads end before what they read goes
+};
+
+}  // namespace
+
+void bind_selfplay(nb::module_& m) {
+    m.def(
+        "signature", [](const PyGame& game) { return game.core->signature(); }, "game"_a,
+        "A hash of a fixed set of episodes; see cpp/selfplay/signature.h.");
+
+    nb::class_<SelfPlayCounts>(m, "SelfPlayCounts", "What was done since the start.")
+        .def_ro("num_simulations", &SelfPlayCounts::num_simulations)
+        .def_ro("num_decisions", &SelfPlayCounts::num_decisions)
+        .def_ro("num_leaves", &SelfPlayCounts::num_leaves)
+        .def_ro("num_episodes", &SelfPlayCounts::num_episodes)
+        .def_ro("largest_tree_bytes", &SelfPlayCounts::largest_tree_bytes);
+
+    nb::class_<PySelfPlay>(m, "SelfPlay",
+                           "Groups of games over threads; zerofleet.selfplay runs it.")
+        .def(nb::init<const PyGame&, Settings, uint32_t, uint32_t, uint32_t,
+                      const std::optional<std::string>&, uint64_t, uint64_t>(),
+             "game"_a, "settings"_a, "num_groups"_a, "games_per_group"_a, "num_threads"_a,
+             "evaluator"_a.none(), "seed"_a, "worker"_a)
+        .def("next_batch", &PySelfPlay::next_batch, "timeout_s"_a,
+             "(group, observations) to be evaluated, or None within the time. The observations are "
+             "a view into the driver's memory, good until they are answered by `submit`.")
+        .def("submit", &PySelfPlay::submit, "group"_a, "policy_logits"_a.noconvert(),
+             "outcomes"_a.noconvert(), "version"_a,
+             "Answers a batch. The arrays must not be written to before the group comes out of "
+             "`next_batch` again.")
+        .def("take_episodes", &PySelfPlay::take_episodes,
+             "The games finished since the last call, each as bytes.")
+        .def("wait_for_episodes", &PySelfPlay::wait_for_episodes, "count"_a, "timeout_s"_a)
+        .def("counts", &PySelfPlay::counts)
+        .def("stop", &PySelfPlay::stop,
+             "Ends the threads; games under way are dropped, finished ones can still be taken.");
+}
+
+}  // namespace zf

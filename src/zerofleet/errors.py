@@ -1,0 +1,44 @@
+"""What can go wrong, by kind. The text says what was wrong, where, and what would be right.
+
+The core raises these by name, one for each kind of fault that it knows.
+"""
+# ruff: noqa: N818  (named after what is wrong, not after being errors)
+
+
+class ZerofleetError(Exception):
+    """The base of all errors that zerofleet raises by itself."""
+
+
+class BadText(ZerofleetError, ValueError):
+    """A text, value or description that makes no sense."""
+
+
+class IllegalAction(ZerofleetError, ValueError):
+    """An action or call that is not allowed in this position."""
+
+
+class BadBytes(ZerofleetError, ValueError):
+    """Bytes that end too early or are damaged."""
+
+
+class Unsupported(ZerofleetError, ValueError):
+    """A name, option or version that this build does not know."""
+
+
+class TooLarge(ZerofleetError, ValueError):
+    """Something over a stated bound."""
+
+
+class Inconsistent(ZerofleetError, ValueError):
+    """Well-formed, but it contradicts the rules, or the contract of a game."""
+
+
+__all__ = [
+    "BadBytes",
+    "BadText",
+    "IllegalAction",
+    "Inconsistent",
+    "TooLarge",
+    "Unsupported",
+    "ZerofleetError",
+]

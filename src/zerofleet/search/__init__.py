@@ -1,0 +1,19 @@
+"""One position, one answer: for play and analysis.
+
+analysis = zf.search.analyse(position, evaluator="playout", num_simulations=2000)
+position.play(analysis.best_action)
+"""
+
+from zerofleet.search.analyse import analyse
+from zerofleet.search.analysis import Analysis
+from zerofleet.search.evaluate import Evaluate
+from zerofleet.search.settings import CoreEvaluatorName, RootName, SearchSettings
+
+__all__ = [
+    "Analysis",
+    "CoreEvaluatorName",
+    "Evaluate",
+    "RootName",
+    "SearchSettings",
+    "analyse",
+]

@@ -1,0 +1,127 @@
+"""What a search has found, for people and programs."""
+
+from dataclasses import dataclass, field
+
+from zerofleet._core import CHANCE, Position, RootResult
+from zerofleet.errors import IllegalAction
+
+MOVES_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The result of a search.
+
+    Actions are ids. Dicts have all legal actions as keys where nothing else is said; where chance
+    is to move they have its outcomes, and values are in the view of the player about to roll.
+    Values are expected rewards in the game's own units.
+    """
+
+    position: Position = field(repr=False)
+    """The position searched; a copy."""
+    visits: dict[int, int] = field(repr=False)
+    policy: dict[int, float] = field(repr=False)
+    """PUCT: share of visits. Gumbel: the improved policy."""
+    priors: dict[int, float] = field(repr=False)
+    """What the evaluator thought of each action beforehand."""
+    values_to_move: dict[int, float] = field(repr=False)
+    """Of the actions that were visited."""
+    value_to_move: float
+    outcomes_to_move: dict[str, float]
+    """The probability of each way to end, by name."""
+    principal_variation: list[int]
+    """The line searched most, down to the first roll of dice."""
+    depth: int
+    """Plies from the root to the deepest leaf."""
+    num_simulations: int
+    num_bytes: int
+    """Memory that the tree took."""
+    solved: bool
+    """Whether value_to_move is proven."""
+    memory_full: bool
+    """Whether the search ended early because max_bytes was reached."""
+    _best_action: int = field(repr=False)
+
+    @property
+    def best_action(self) -> int:
+        """The action to play."""
+        if self.position.to_move == CHANCE:
+            raise IllegalAction(f"chance is to move here: nobody chooses ({self.position!r})")
+        return self._best_action
+
+    @staticmethod
+    def of(position: Position, result: RootResult) -> "Analysis":
+        actions = result.actions
+        values = zip(actions, result.visits, result.values_to_move, strict=True)
+        names = [outcome.name for outcome in position.game.outcomes]
+        return Analysis(
+            position=position.copy(),
+            visits=dict(zip(actions, result.visits, strict=True)),
+            policy=dict(zip(actions, result.policy, strict=True)),
+            priors=dict(zip(actions, result.priors, strict=True)),
+            values_to_move={action: value for action, visits, value in values if visits > 0},
+            value_to_move=result.value_to_move,
+            outcomes_to_move=dict(zip(names, result.outcomes_to_move, strict=True)),
+            principal_variation=result.principal_variation,
+            depth=result.depth,
+            num_simulations=result.num_simulations,
+            num_bytes=result.num_bytes,
+            solved=result.solved,
+            memory_full=result.memory_full,
+            _best_action=result.best_action,
+        )
+
+    def ranked_actions(self) -> list[int]:
+        """All legal actions, the one to play first, then by policy and visits."""
+
+        def rank(action: int) -> tuple[bool, float, int]:
+            return action != self._best_action, -self.policy[action], -self.visits[action]
+
+        return sorted(self.policy, key=rank)
+
+    def line_text(self) -> str:
+        """The principal variation as people write it."""
+        texts = []
+        position = self.position.copy()
+        for action in self.principal_variation:
+            texts.append(position.action_text(action))
+            # Where hands are hidden the line is not played on: the true hands must not show in it.
+            if not position.game.hidden:
+                position.play(action)
+        return " ".join(texts)
+
+    def summary(self) -> str:
+        """One line: the value, and how it was found."""
+        notes = [f"{self.num_simulations} simulations", f"depth {self.depth}"]
+        if self.solved:
+            notes.append("proven")
+        if self.memory_full:
+            notes.append("ended early: memory full")
+        return f"value_to_move {self.value_to_move:+.3f} ({', '.join(notes)})"
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Action, visits, policy, value and prior of each action as text, the best first."""
+        return [
+            (
+                self.position.action_text(action),
+                str(self.visits[action]),
+                f"{self.policy[action]:.1%}",
+                f"{self.values_to_move[action]:+.3f}" if action in self.values_to_move else "",
+                f"{self.priors[action]:.1%}",
+            )
+            for action in self.ranked_actions()
+        ]
+
+    def __str__(self) -> str:
+        table = [("action", "visits", "policy", "value", "prior"), *self.rows()[:MOVES_SHOWN]]
+        widths = [max(len(row[column]) for row in table) for column in range(5)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column == 0 else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in table
+        ]
+        if len(self.visits) > MOVES_SHOWN:
+            lines.append(f"… {len(self.visits) - MOVES_SHOWN} more")
+        return "\n".join([self.summary(), *lines, f"line: {self.line_text()}"])

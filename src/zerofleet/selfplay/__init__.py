@@ -1,0 +1,10 @@
+"""Self-play: many games at once against themselves, whole games out as bytes.
+
+for episode in zf.selfplay.play(zf.games.get("connect4"), num_episodes=100):
+    print(zf.games.Episode.decode(episode).outcome_first_player)
+"""
+
+from zerofleet.selfplay.play import play
+from zerofleet.selfplay.settings import SelfPlaySettings
+
+__all__ = ["SelfPlaySettings", "play"]

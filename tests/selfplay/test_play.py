@@ -1,0 +1,133 @@
+"""Self-play from Python: whole, verified games, by an evaluator of the core or one in Python."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zerofleet as zf
+
+
+def even(game):
+    """An evaluator in Python to which all actions and outcomes are alike."""
+
+    def evaluate(observations):
+        num_leaves = len(observations)
+        share = 1 / len(game.outcomes)
+        return (
+            np.zeros((num_leaves, game.num_actions), np.float32),
+            np.full((num_leaves, len(game.outcomes)), share, np.float32),
+        )
+
+    return evaluate
+
+
+@pytest.mark.parametrize("name", zf.games.names())
+@pytest.mark.parametrize("root", ["puct", "gumbel"])
+def test_every_game_plays_itself_and_its_episodes_verify(name, root):
+    game = zf.games.get(name)
+    seen = set()
+    for data in zf.selfplay.play(
+        game, "hash", num_episodes=6, games_per_group=4, num_simulations=16, root=root, worker=3
+    ):
+        episode = zf.games.Episode.decode(data)
+        episode.verify(game)
+        assert episode.encode() == data
+        assert episode.game == name
+        assert episode.worker == 3
+        seen.add(episode.sequence)
+    assert len(seen) == 6
+
+
+def test_an_evaluator_in_python_gives_the_same_games_as_the_same_one_in_the_core():
+    game = zf.games.get("connect4")
+    settings = {"num_episodes": 40, "num_threads": 0, "num_simulations": 24}
+    ours = sorted(zf.selfplay.play(game, even(game), **settings))
+    core = sorted(zf.selfplay.play(game, "uniform", **settings))
+    assert set(ours) & set(core)
+    by_sequence = {zf.games.Episode.decode(data).sequence: data for data in core}
+    for data in ours:
+        sequence = zf.games.Episode.decode(data).sequence
+        assert by_sequence.get(sequence, data) == data
+
+
+def test_replayed_observations_are_what_the_positions_show():
+    game = zf.games.get("beastybar")
+    (data,) = zf.selfplay.play(game, "hash", num_episodes=1, num_simulations=8)
+    episode = zf.games.Episode.decode(data)
+    positions = episode.positions(game)
+    rows, events, observers = episode.observations(game)
+    assert len(positions) == len(episode.events) + 1
+    assert len(rows) == 2 * len(episode.events)
+    for row, event, observer in zip(rows, events, observers, strict=True):
+        assert (row == positions[event].observe(int(observer))).all()
+    final = positions[-1].rewards()[0]
+    assert game.outcomes[episode.outcome_first_player].reward == final
+
+
+def test_what_the_search_found_is_in_the_record():
+    game = zf.games.get("backgammon", checkers=3)
+    (data,) = zf.selfplay.play(
+        game, "playout", num_episodes=1, num_simulations=32, games_per_group=1, num_groups=1
+    )
+    episode = zf.games.Episode.decode(data)
+    kinds = {event.kind for event in episode.events}
+    assert kinds == {"chance", "none", "full"} or kinds == {"chance", "full"}
+    for event in episode.events:
+        if event.kind == "full":
+            assert event.num_simulations == 32
+            assert sum(share for _, share in event.policy) == pytest.approx(1)
+            assert sum(event.outcomes_to_move) == pytest.approx(1)
+            assert event.id in dict(event.policy)
+
+
+def test_an_episode_of_other_options_or_damaged_bytes_are_refused_by_name():
+    (data,) = zf.selfplay.play(
+        zf.games.get("gomoku", size=3, line=3), "hash", num_episodes=1, num_simulations=8
+    )
+    episode = zf.games.Episode.decode(data)
+    with pytest.raises(zf.errors.Inconsistent, match="size=3"):
+        episode.verify(zf.games.get("gomoku"))
+    with pytest.raises(zf.errors.Inconsistent, match="of gomoku, not of connect4"):
+        episode.verify(zf.games.get("connect4"))
+    with pytest.raises(zf.errors.BadBytes, match="cut short or damaged"):
+        zf.games.Episode.decode(data[:-9] + data[-8:])
+    with pytest.raises(zf.errors.BadBytes, match="does not begin with ZFE"):
+        zf.games.Episode.decode(b"no episode at all")
+
+
+def test_bad_settings_and_answers_are_refused_by_name():
+    game = zf.games.get("connect4")
+    with pytest.raises(zf.errors.Unsupported, match="did you mean temperature"):
+        list(zf.selfplay.play(game, num_episodes=1, temprature=1))
+    with pytest.raises(zf.errors.BadText, match="full_search_share must be"):
+        list(zf.selfplay.play(game, num_episodes=1, full_search_share=2))
+
+    def short(observations):
+        return np.zeros((1, 7), np.float32), np.zeros((1, 3), np.float32)
+
+    with pytest.raises(zf.errors.BadText, match="policy_logits must be"):
+        list(zf.selfplay.play(game, short, num_episodes=1))
+
+    def broken(observations):
+        logits, outcomes = even(game)(observations)
+        return logits * np.float32(np.inf), outcomes
+
+    with pytest.raises(zf.errors.BadText, match="not finite"), np.errstate(invalid="ignore"):
+        list(zf.selfplay.play(game, broken, num_episodes=1))
+
+
+EPISODES = Path(__file__).parents[1] / "golden" / "episodes"
+
+
+@pytest.mark.parametrize("path", sorted(EPISODES.glob("*.bin")), ids=lambda path: path.stem)
+def test_episodes_written_by_earlier_builds_are_still_read(path):
+    data = path.read_bytes()
+    episode = zf.games.Episode.decode(data)
+    game = zf.games.get(episode.game, **dict(episode.options))
+    episode.verify(game)
+    assert episode.encode() == data
+
+
+def test_there_is_an_earlier_episode_of_every_game():
+    assert {path.stem.split("-")[0] for path in EPISODES.glob("*.bin")} == set(zf.games.names())
