@@ -102,12 +102,7 @@ class SearchOf final : public AnySearch {
         if (root.to_move() == kOver)
             return Error{Error::Kind::illegal,
                          "the game is over: there is nothing to search (" + facts_->name + ")"};
-        P position = static_cast<const PositionOf<P>&>(root).position();
-        if (facts_->hidden) {  // what the searcher cannot see does not even get into the search
-            const bool chance = root.to_move() == kChance;
-            Rng rng(derive_seed(seed, kRootDraw));
-            position.resample_hidden(chance ? position.roller() : root.to_move(), rng);
-        }
+        const P& position = static_cast<const PositionOf<P>&>(root).position();
         search_.begin(position, options, seed, 0, nullptr);
         return true;
     }
@@ -127,8 +122,6 @@ class SearchOf final : public AnySearch {
     RootResult result() override { return search_.result(); }
 
   private:
-    static constexpr uint64_t kRootDraw = 0x5eed;  // tells this draw apart from the search's own
-
     std::shared_ptr<const Facts> facts_;
     Search<P> search_;
     std::vector<uint8_t> observation_;

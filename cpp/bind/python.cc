@@ -6,6 +6,8 @@
 
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core of zerofleet.";
+    // A game that lives until the process ends is no fault, though nanobind would print a page.
+    nanobind::set_leak_warnings(false);
     m.attr("CHANCE") = int(zf::kChance);
     m.attr("OVER") = int(zf::kOver);
     zf::bind_game(m);

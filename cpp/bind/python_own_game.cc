@@ -1,8 +1,5 @@
 // Binds games written in Python.
 
-// g++ 12 sees an endless comparison in the maps of vectors of games/check.h; there is none.
-#pragma GCC diagnostic ignored "-Wstringop-overread"
-
 #include "bind/python_own_game.h"
 
 #include <nanobind/stl/tuple.h>

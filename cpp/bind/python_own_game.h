@@ -243,8 +243,12 @@ inline std::vector<HiddenGroup> PythonGame::hidden_groups(int player) const {
         HiddenGroup& group = groups.emplace_back();
         for (const nanobind::handle items : slots) {
             std::vector<uint8_t>& slot = group.slots.emplace_back();
-            for (const nanobind::handle item : items)
-                slot.push_back(uint8_t(integer(item, "hidden_groups()")));
+            for (const nanobind::handle item : items) {
+                const int64_t number = integer(item, "hidden_groups()");
+                if (number < 0 || number > 255)
+                    fault("hidden_groups() gave " + std::to_string(number) + "; items are 0…255");
+                slot.push_back(uint8_t(number));
+            }
         }
     }
     return groups;
@@ -267,8 +271,7 @@ inline Result<PythonGame> PythonGame::from_text(const Options& own, const std::s
     }
     std::istringstream words(text);
     uint64_t seed = 0;
-    std::string word;
-    if (own->takes_seed && !(words.ignore(5) && words >> seed))
+    if (own->takes_seed && !(text.starts_with("seed=") && words.ignore(5) && words >> seed))
         return Error{Error::Kind::bad_text, "'" + text + "' must begin with the seed: seed=7 0 3"};
     PythonGame position = started(own, seed);
     for (int64_t id; words >> id;) {
@@ -280,18 +283,16 @@ inline Result<PythonGame> PythonGame::from_text(const Options& own, const std::s
 }
 
 inline Result<Action> PythonGame::action_from_text(const std::string& text) const {
-    if (has("action_from_text")) {
-        const int64_t id = integer(call("action_from_text", text), "action_from_text()");
-        if (id < 0 || id > 65535) fault("action_from_text() gave " + std::to_string(id));
-        return Action(id);
-    }
     std::vector<Action> ids = zf::legal_actions(*this, own_->facts);
     for (const ChanceOutcome& outcome : zf::chance_outcomes(*this, own_->facts))
         ids.push_back(outcome.id);
+    const bool asks = has("action_from_text");
+    const int64_t wanted =
+        asks ? integer(call("action_from_text", text), "action_from_text()") : -1;
     std::string legal;
     for (const Action id : ids) {
         const std::string each = action_text(id);
-        if (each == text) return id;
+        if (asks ? id == wanted : each == text) return id;
         legal += (legal.empty() ? "" : ", ") + each;
     }
     return Error{Error::Kind::illegal, "'" + text + "' is not legal here; legal: " + legal + " (" +

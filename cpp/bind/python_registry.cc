@@ -1,8 +1,5 @@
 // Binds the list of games; the only Python file that compiles them.
 
-// g++ 12 sees an endless comparison in the maps of vectors of games/check.h; there is none.
-#pragma GCC diagnostic ignored "-Wstringop-overread"
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

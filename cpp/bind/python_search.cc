@@ -102,7 +102,6 @@ void bind_search(nb::module_& m) {
         .def_ro("value_to_move", &RootResult::value_to_move)
         .def_ro("num_simulations", &RootResult::num_simulations)
         .def_ro("depth", &RootResult::depth)
-        .def_ro("num_nodes", &RootResult::num_nodes)
         .def_ro("num_bytes", &RootResult::num_bytes)
         .def_ro("solved", &RootResult::solved)
         .def_ro("memory_full", &RootResult::memory_full);

@@ -29,7 +29,7 @@ class GameChecker {
     Result<CheckReport> run(int num_games) {
         check_facts();
         for (int game = 0; game < num_games && fault_.empty(); ++game) {
-            play_one_game(game);
+            play_one_game(report_.num_games);
             ++report_.num_games;
         }
         if (!fault_.empty()) return Error{Error::Kind::inconsistent, facts_.name + ": " + fault_};
@@ -77,7 +77,7 @@ class GameChecker {
         return int(map.size()) == size;
     }
 
-    void play_one_game(int game) {
+    void play_one_game(int64_t game) {
         where_ = "game " + std::to_string(game) + ", start: ";
         P position = P::start(options_, rng_);
         check_start(position);

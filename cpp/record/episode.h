@@ -205,7 +205,7 @@ class EpisodeReader {
                 "a version of weights without a decision");
         const uint64_t result = in_.varint();
         require(result <= 8, Error::Kind::damaged, "a result above the number of outcomes");
-        episode.outcome_first_player = int(result) - 1;
+        episode.outcome_first_player = int(result & 15) - 1;
         require(in_.left() == 0, Error::Kind::damaged,
                 std::to_string(in_.left()) + " bytes too many");
         if (!in_.ok())

@@ -27,7 +27,7 @@ inline std::vector<uint32_t> halving_schedule(uint32_t num_candidates, uint32_t 
         const uint32_t share = num_simulations / (num_rounds * left);
         for (uint32_t pass = 0; pass < (share > 0 ? share : 1); ++pass, ++visits)
             schedule.insert(schedule.end(), left, visits);
-        if (left > 2) left /= 2;
+        if (left > 2) left = left < 4 ? 2 : left / 2;
     }
     schedule.resize(num_simulations);
     return schedule;

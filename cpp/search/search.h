@@ -172,6 +172,10 @@ class Search {
         if (facts_->hidden && !cache && !own_cache_)
             own_cache_.emplace(std::min(kMostOwnCacheBytes, options.num_simulations * 512ULL));
         player_ = root.to_move() == kChance ? root.roller() : root.to_move();
+        if (facts_->hidden) {  // even a look at the root itself must not see what is hidden
+            Rng rng(derive_seed(seed, kRootStream));
+            root_position_->resample_hidden(player_, rng);
+        }
         num_started_ = num_completed_ = num_out_ = depth_ = 0;
         memory_full_ = false;
         for (double& sum : outcome_sums_) sum = 0;
@@ -480,7 +484,8 @@ class Search {
         --num_started_;
     }
 
-    static constexpr uint64_t kNoiseStream = ~0ULL;
+    // Streams of random numbers beside those of the simulations, which are counted from 0.
+    static constexpr uint64_t kNoiseStream = ~0ULL, kRootStream = ~1ULL;
     static constexpr unsigned long long kMostOwnCacheBytes = 1 << 24;
 
     const Facts* facts_;

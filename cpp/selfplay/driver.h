@@ -133,6 +133,9 @@ class Driver {
         bool out = false;  // the batch is with the evaluator
     };
 
+    // Steps of a group that answers itself before the next one has its turn.
+    static constexpr int kStepsPerTurn = 16;
+
     using OwnEvaluator = std::optional<CoreEvaluator>;
 
     OwnEvaluator make_evaluator(uint64_t seed) const {
@@ -180,7 +183,7 @@ class Driver {
                  CoreEvaluator* evaluator) {
         int64_t bad_row = -1;
         if (evaluator) {
-            group.step(*evaluator);
+            for (int i = 0; i < kStepsPerTurn; ++i) group.step(*evaluator);
         } else {
             if (answers.policy_logits)
                 bad_row =

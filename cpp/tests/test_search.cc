@@ -1,6 +1,8 @@
 // Searches whose answer is known by hand, and promises that hold for every search.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "games/check.h"
 #include "games/connect4.h"
 #include "games/gomoku.h"
@@ -118,21 +120,24 @@ TEST_CASE("what lies hidden does not change the search, and is not known to it")
     const Facts facts = HiddenCoin::facts({});
     REQUIRE(bool(check_game<HiddenCoin>({}, 0, 1)));
     for (const auto root : {RootKind::puct, RootKind::gumbel})
-        for (const auto nodes : {OpponentNodes::pooled, OpponentNodes::per_hand}) {
-            SearchOptions options;
-            options.num_simulations = 2000;
-            options.root = root;
-            options.opponent_nodes = nodes;
-            HiddenCoin heads, tails;
-            heads.heads = true;
-            const RootResult with_heads = search_on(heads, facts, options, EvaluatorKind::hash);
-            CHECK(same(with_heads, search_on(tails, facts, options, EvaluatorKind::hash)));
-            CHECK(std::abs(with_heads.values_to_move[0]) < 0.15);
-            CHECK(std::abs(with_heads.values_to_move[1]) < 0.15);
-            CHECK(with_heads.values_to_move[2] < -0.5);  // the opponent sees the coin
-            CHECK(with_heads.best_action != 2);
-            CHECK_FALSE(with_heads.solved);
-        }
+        for (const auto nodes : {OpponentNodes::pooled, OpponentNodes::per_hand})
+            for (const auto kind : {EvaluatorKind::hash, EvaluatorKind::playout}) {
+                SearchOptions options;
+                options.num_simulations = 2000;
+                options.root = root;
+                options.opponent_nodes = nodes;
+                HiddenCoin heads, tails;
+                heads.heads = true;
+                const RootResult with_heads = search_on(heads, facts, options, kind);
+                CHECK(same(with_heads, search_on(tails, facts, options, kind)));
+                for (const int guess : {0, 1}) {  // four standard errors of a fair coin
+                    const float error = 4 / std::sqrt(float(with_heads.visits[guess]));
+                    CHECK(std::abs(with_heads.values_to_move[guess]) < error);
+                }
+                CHECK(with_heads.values_to_move[2] < -0.5);  // the opponent sees the coin
+                CHECK(with_heads.best_action != 2);
+                CHECK_FALSE(with_heads.solved);
+            }
 }
 
 TEST_CASE("every simulation is one visit at the root, whatever the options") {
@@ -242,6 +247,8 @@ TEST_CASE("sequential halving spends its simulations as worked out by hand") {
     // 16 simulations: two visits each, then four more for the better two.
     CHECK(halving_schedule(4, 16) ==
           std::vector<uint32_t>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
+    // Three candidates are halved to two, never to one.
+    CHECK(halving_schedule(3, 7) == std::vector<uint32_t>{0, 0, 0, 1, 1, 2, 2});
     CHECK(halving_schedule(1, 3) == std::vector<uint32_t>{0, 1, 2});
     CHECK(halving_schedule(2, 4) == std::vector<uint32_t>{0, 0, 1, 1});
 }

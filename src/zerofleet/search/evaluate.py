@@ -2,7 +2,6 @@
 
 Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes of the game.
 """
-# ruff: noqa: N803, N806  (shapes are in capitals)
 
 from collections.abc import Callable
 

@@ -1,0 +1,49 @@
+"""The command line: `zerofleet VERB …`, one file per verb.
+
+An error in what was asked is one line on standard error and exit status 2.
+"""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from zerofleet.cli.analyse import analyse
+from zerofleet.cli.check import check
+from zerofleet.cli.games import games
+from zerofleet.cli.show import show
+from zerofleet.errors import ZerofleetError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for verb in (games, check, show, analyse):
+    app.command()(verb)
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"zerofleet {version('zerofleet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    """Board and card games, searched and learnt by self-play."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs a command line, by default that of this process, and exits."""
+    try:
+        app(args=arguments, prog_name="zerofleet")
+    except ZerofleetError as error:
+        print(f"zerofleet: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,32 @@
+"""Arguments that several verbs share."""
+
+from typing import Annotated
+
+import typer
+
+from zerofleet.errors import BadText
+from zerofleet.games import Game, Position, get
+
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="One of `zerofleet games`.")]
+PositionText = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT", help="A position as the game writes it; else a new game."),
+]
+GameOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated."),
+]
+
+
+def game_of(name: str, options: list[str] | None) -> Game:
+    values = {}
+    for option in options or []:
+        option_name, equals, value = option.partition("=")
+        if not equals:
+            raise BadText(f"--option must be NAME=VALUE, such as size=9; got {option}")
+        values[option_name] = value
+    return get(name, **values)
+
+
+def position_of(game: Game, text: str | None, seed: int) -> Position:
+    return game.new_position(seed) if text is None else game.from_text(text)

@@ -1,0 +1,44 @@
+"""zerofleet check"""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from zerofleet.cli.arguments import GameName, GameOptions, game_of
+from zerofleet.games import check as check_game
+
+
+def check(
+    name: GameName,
+    num_games: Annotated[int, typer.Option("--games", min=1, help="Random games to play.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Other seeds play other games.")] = 1,
+    option: GameOptions = None,
+) -> None:
+    """Play random games and check that a game keeps its promises.
+
+    Example: zerofleet check gomoku --option size=9 --games 200
+    """
+    game = game_of(name, option)
+    print(f"checking {name}", flush=True)
+    console = Console(stderr=True)
+    done = 0
+    try:
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task(name, total=num_games)
+
+            def show_progress(num_games_done: int) -> None:
+                nonlocal done
+                done = num_games_done
+                progress.update(task, completed=done)
+
+            report = check_game(game, num_games, seed, show_progress)
+    except KeyboardInterrupt:
+        print(f"stopped; no fault in {done} games")
+        raise
+    print(
+        f"no fault in {report.num_games} games, {report.num_plies} plies "
+        f"(longest game {report.longest}, cut off {report.num_cut_off}, "
+        f"draws of hidden cards tested {report.num_resampling_tests})"
+    )

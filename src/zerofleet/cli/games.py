@@ -1,0 +1,27 @@
+"""zerofleet games"""
+
+from zerofleet.cli.output import print_table
+from zerofleet.games import get, names, option_specs
+
+
+def games() -> None:
+    """List the games, with their options.
+
+    Example: zerofleet games
+    """
+    rows = []
+    for name in names():
+        game = get(name)
+        options = [f"{spec.name}={spec.value} ({spec.allowed_text})" for spec in option_specs(name)]
+        features = [*["dice"] * (game.num_chance_outcomes > 0), *["hidden cards"] * game.hidden]
+        rows.append(
+            (
+                name,
+                str(game.num_actions),
+                str(game.max_plies),
+                ", ".join(features),
+                ", ".join(options),
+            )
+        )
+    header = ("game", "actions", "max plies", "has", "options (what they may be)")
+    print_table(header, rows, numbers=("actions", "max plies"))
