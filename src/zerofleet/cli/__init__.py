@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from zerofleet.cli.analyse import analyse
+from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
 from zerofleet.cli.games import games
 from zerofleet.cli.show import show
@@ -21,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (games, check, show, analyse):
+for verb in (games, check, show, analyse, bench):
     app.command()(verb)
 
 

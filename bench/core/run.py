@@ -1,0 +1,140 @@
+"""Speed of the core beside its peers, on one core of this machine, in one run.
+
+    .venv/bin/python bench/core/run.py [--seconds 5] [--no-record]
+
+Peers (OpenSpiel, mctx) are installed into build/bench-peers. Each side runs in a process of its
+own, pinned to the same core, one after the other. Prints a table and records it in bench/results/.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PEERS = ROOT / "build" / "bench-peers"
+
+# What is compared: our rate, the peer's rate, the goal as a ratio, the goal as a rate.
+ROWS = [
+    ("backgammon random games", "backgammon random games", 10, None),
+    ("gomoku random games", "gomoku random games", 20, None),
+    ("beastybar random games", None, None, 150_000),
+    ("connect4 random games", None, None, None),
+    ("gomoku playout search", "gomoku playout search", 5, None),
+    ("backgammon playout search", "backgammon playout search", 8, None),
+    ("gomoku batched search", "gomoku batched search, 200", 40, 300_000),
+    ("gomoku batched search", "gomoku batched search, 800", None, 300_000),
+    ("backgammon batched search", None, None, 200_000),
+    ("beastybar batched search", None, None, 200_000),
+]
+
+
+def pinned(core, *command):
+    """The last line that a command printed, run on one core."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    output = subprocess.run(
+        ["taskset", "-c", str(core), *map(str, command)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    return output.stdout.strip().splitlines()[-1]
+
+
+def install_peers():
+    marker = PEERS / "installed.txt"
+    wanted = (HERE / "peers.txt").read_text()
+    if marker.exists() and marker.read_text() == wanted:
+        return
+    print("installing the peers into build/bench-peers", file=sys.stderr)
+    subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
+    pip = [PEERS / "bin" / "pip", "install", "-q", "-r", HERE / "peers.txt"]
+    subprocess.run(pip, check=True)
+    marker.write_text(wanted)
+
+
+def measure_scaling(seconds, game, num_simulations):
+    """The driver on two threads over two one-thread processes at the same time, three ratios."""
+    command = [sys.executable, HERE / "ours.py", str(seconds), game, str(num_simulations)]
+    ratios = []
+    for _ in range(3):
+        pair = [
+            subprocess.Popen([*command, "1"], stdout=subprocess.PIPE, text=True) for _ in range(2)
+        ]
+        apart = sum(float(process.communicate()[0]) for process in pair)
+        together = float(subprocess.run([*command, "2"], stdout=subprocess.PIPE, text=True).stdout)
+        ratios.append(together / apart)
+    return sorted(ratios)
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def table(ours, peers):
+    lines = [f"{'one thread, per second':38} {'zerofleet':>12} {'peer':>12} {'ratio':>8}  goal"]
+    for name, peer_name, goal_ratio, goal_rate in ROWS:
+        ours_rate = ours["rates"][name]
+        peer_rate = peers["rates"].get(peer_name) if peer_name else None
+        ratio = f"{ours_rate / peer_rate:.1f}x" if peer_rate else "-"
+        peer_text = f"{peer_rate:,.0f}" if peer_rate else "-"
+        goals = [f"{goal_ratio}x"] if goal_ratio else []
+        goals += [f"{goal_rate:,}"] if goal_rate else []
+        label = peer_name if peer_name and "," in peer_name else name
+        row = f"{label:38} {ours_rate:12,.0f} {peer_text:>12} {ratio:>8}"
+        lines.append(f"{row}  {' and '.join(goals)}".rstrip())
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=5, help="per measurement")
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    arguments = parser.parse_args()
+    install_peers()
+    core = (os.cpu_count() or 1) - 1
+    peers = json.loads(pinned(core, PEERS / "bin" / "python", HERE / "peers.py", arguments.seconds))
+    ours = json.loads(pinned(core, sys.executable, HERE / "ours.py", arguments.seconds))
+    lines = table(ours, peers)
+    for game, size in ours["bytes_per_simulation"].items():
+        lines.append(f"{game}: {size:.0f} bytes of tree per simulation")
+    scaling = {}
+    if (os.cpu_count() or 1) >= 2:
+        for game, num_simulations in (("gomoku", 800), ("backgammon", 200), ("beastybar", 200)):
+            ratios = measure_scaling(arguments.seconds, game, num_simulations)
+            scaling[game] = ratios
+            text = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+            lines.append(f"{game}: two threads over two processes, in turn: {text} (goal 0.95)")
+    print("\n".join(lines))
+    if arguments.no_record:
+        return
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    commit = subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip()
+    now = datetime.datetime.now(datetime.UTC)
+    record = {
+        "date": now.isoformat(timespec="seconds"),
+        "commit": commit,
+        "command": f"bench/core/run.py --seconds {arguments.seconds:g}",
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "peers": peers,
+        "ours": ours,
+        "two_threads_over_two_processes": scaling,
+        "table": lines,
+    }
+    path = ROOT / "bench" / "results" / f"core-{now:%Y%m%d-%H%M}.json"
+    path.write_text(json.dumps(record, indent=1) + "\n")
+    print(f"recorded in {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
