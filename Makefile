@@ -49,7 +49,7 @@ venv: .venv/.built
 	  --config-settings build-dir=build/editable \
 	  --config-settings cmake.define.ZEROFLEET_ARCH=$(ARCH) \
 	  --config-settings cmake.define.ZEROFLEET_WARNINGS=ON \
-	  -e '.[dev]'
+	  -e '.[dev,train]'
 	touch $@
 
 build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm | packages-wasm

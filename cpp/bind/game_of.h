@@ -189,6 +189,10 @@ class GameOf final : public AnyGame {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::replay_observations<P>(episode, options_, facts());
     }
+    Result<TrainingRows> training_rows(const Episode& episode) const override {
+        if (const auto fault = fault_of_options(episode)) return *fault;
+        return zf::training_rows<P>(episode, options_, facts());
+    }
     Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;

@@ -72,9 +72,62 @@ ObservationArrays observations_of(const Episode& episode, const PyGame& game) {
         to_numpy<1>(std::move(rows.observer), {count})};
 }
 
+// Shapes: R rows, N bytes of an observation, A actions, O outcomes.
+struct PyRows {
+    NumpyArray<uint8_t, 2> observations_RN, legal_RA;
+    NumpyArray<uint16_t, 2> policy_RA;
+    NumpyArray<uint8_t, 1> outcome_R;
+    NumpyArray<uint16_t, 2> search_outcomes_RO;
+    NumpyArray<float, 1> surprise_R;
+    NumpyArray<int32_t, 1> reply_R;
+    NumpyArray<uint8_t, 1> observer_R;
+    NumpyArray<uint32_t, 1> event_R;
+    NumpyArray<uint8_t, 2> final_observations_2N;
+};
+
+PyRows rows_of(const Episode& episode, const PyGame& game) {
+    TrainingRows rows = value_or_raise(game.core->training_rows(episode));
+    const Facts& facts = game.core->facts();
+    const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
+    const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
+    const size_t num_players = rows.final_observations.empty() ? 0 : 2;
+    return {to_numpy<2>(std::move(rows.observations), {count, num_bytes}),
+            to_numpy<2>(std::move(rows.legal), {count, num_actions}),
+            to_numpy<2>(std::move(rows.policy), {count, num_actions}),
+            to_numpy<1>(std::move(rows.outcome_observer), {count}),
+            to_numpy<2>(std::move(rows.search_outcomes_observer), {count, num_outcomes}),
+            to_numpy<1>(std::move(rows.surprise), {count}),
+            to_numpy<1>(std::move(rows.reply), {count}),
+            to_numpy<1>(std::move(rows.observer), {count}),
+            to_numpy<1>(std::move(rows.event), {count}),
+            to_numpy<2>(std::move(rows.final_observations), {num_players, num_bytes})};
+}
+
 }  // namespace
 
 void bind_episode(nb::module_& m) {
+    nb::class_<PyRows>(m, "TrainingRows",
+                       "An episode for training, one row per position and observer; see "
+                       "cpp/record/rows.h. A game that was cut off has none.")
+        .def_ro("observations", &PyRows::observations_RN, nb::rv_policy::automatic,
+                "[R, observation_bytes]")
+        .def_ro("legal", &PyRows::legal_RA, nb::rv_policy::automatic,
+                "[R, num_actions], 0 or 1; zeros without a policy.")
+        .def_ro("policy", &PyRows::policy_RA, nb::rv_policy::automatic,
+                "[R, num_actions], in 1 / 4095; zeros without one.")
+        .def_ro("outcome", &PyRows::outcome_R, nb::rv_policy::automatic,
+                "[R], how the game ended for the observer.")
+        .def_ro("search_outcomes", &PyRows::search_outcomes_RO, nb::rv_policy::automatic,
+                "[R, num_outcomes], in 1 / 65535, the observer's view; zeros without a search.")
+        .def_ro("surprise", &PyRows::surprise_R, nb::rv_policy::automatic, "[R]")
+        .def_ro("reply", &PyRows::reply_R, nb::rv_policy::automatic,
+                "[R], the other player's next action, or -1.")
+        .def_ro("observer", &PyRows::observer_R, nb::rv_policy::automatic, "[R]")
+        .def_ro("event", &PyRows::event_R, nb::rv_policy::automatic,
+                "[R], number of the event that was to come.")
+        .def_ro("final_observations", &PyRows::final_observations_2N, nb::rv_policy::automatic,
+                "[2, observation_bytes], by player.");
+
     nb::class_<Event>(m, "Event",
                       "An action or chance outcome, and what the search before it found.")
         .def_prop_ro(
@@ -110,6 +163,7 @@ void bind_episode(nb::module_& m) {
                 value_or_raise(game.core->verify(episode));
             },
             "game"_a, "Raises where the game cannot have been played so.")
+        .def("rows", &rows_of, "game"_a, "Plays it again: what there is to learn from it.")
         .def("positions", &positions_of, "game"_a,
              "Plays it again: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,

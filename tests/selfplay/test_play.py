@@ -131,3 +131,54 @@ def test_episodes_written_by_earlier_builds_are_still_read(path):
 
 def test_there_is_an_earlier_episode_of_every_game():
     assert {path.stem.split("-")[0] for path in EPISODES.glob("*.bin")} == set(zf.games.names())
+
+
+def connect4_win_of_the_first_player(game):
+    """A game from self-play that the first player won."""
+    for data in zf.selfplay.play(game, "playout", num_episodes=64, num_simulations=32):
+        episode = zf.games.Episode.decode(data)
+        if game.outcomes[episode.outcome_first_player].name == "win":
+            return episode
+    raise AssertionError("no game was won by the first player")
+
+
+def test_rows_to_train_on_have_the_observers_view():
+    game = zf.games.get("connect4")
+    episode = connect4_win_of_the_first_player(game)
+    rows = episode.rows(game)
+    positions = episode.positions(game)
+    names = [outcome.name for outcome in game.outcomes]
+    for row, event in enumerate(rows.event):
+        position, observer = positions[event], int(rows.observer[row])
+        assert observer == position.to_move
+        assert (rows.observations[row] == position.observe(observer)).all()
+        assert names[rows.outcome[row]] == ("win" if observer == 0 else "loss")
+        if episode.events[event].kind == "full":
+            assert list(np.flatnonzero(rows.legal[row])) == position.legal_actions()
+            found = np.array(episode.events[event].outcomes_to_move) * 65535
+            assert rows.search_outcomes[row].astype(float) == pytest.approx(found, abs=0.5)
+            assert rows.policy[row].sum() == pytest.approx(4095, abs=5)
+        later = [each.id for each in episode.events[event + 1 : event + 2]]
+        assert rows.reply[row] == (later[0] if later else -1)
+    for player in (0, 1):
+        final = positions[-1].observe(player)
+        assert (rows.final_observations[player] == final).all()
+
+
+def test_hidden_games_have_a_value_row_of_the_other_player_too():
+    game = zf.games.get("beastybar")
+    (data,) = zf.selfplay.play(game, "hash", num_episodes=1, num_simulations=16)
+    episode = zf.games.Episode.decode(data)
+    rows, positions = episode.rows(game), episode.positions(game)
+    assert len(rows.event) == 2 * len(episode.events)
+    for row, event in enumerate(rows.event):
+        observer = int(rows.observer[row])
+        mover = positions[event].to_move
+        assert (rows.observations[row] == positions[event].observe(observer)).all()
+        reward = game.outcomes[rows.outcome[row]].reward
+        assert reward == positions[-1].rewards()[observer]
+        if observer != mover:
+            assert not rows.policy[row].any()
+            of_mover = rows.search_outcomes[row - 1]
+            turned = [of_mover[outcome.opposite] for outcome in game.outcomes]
+            assert list(rows.search_outcomes[row]) == turned

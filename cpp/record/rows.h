@@ -1,0 +1,106 @@
+// What training is made of: an episode as rows, one per position and observer.
+#pragma once
+
+#include "record/replay.h"
+
+namespace zf {
+
+// R rows. A decision gives a row of the mover, with a policy if its search was a full one; where
+// hands are hidden also one of the other player; a position before a roll one of the player about
+// to roll. Rows without a policy are there for their value. A game that was cut off gives none.
+struct TrainingRows {
+    std::vector<uint8_t> observations;  // [R, observation_bytes]
+    std::vector<uint8_t> legal;         // [R, num_actions], 0 or 1; zeros where there is no policy
+    std::vector<uint16_t> policy;       // [R, num_actions], in 1 / kPolicyUnit
+    std::vector<uint8_t> outcome_observer;           // [R] how the game ended
+    std::vector<uint16_t> search_outcomes_observer;  // [R, num_outcomes]; zeros where none was made
+    std::vector<float> surprise;                     // [R]
+    std::vector<int32_t> reply;                      // [R] the other player's next action, or -1
+    std::vector<uint8_t> observer;                   // [R]
+    std::vector<uint32_t> event;                     // [R] that was to come
+    std::vector<uint8_t> final_observations;         // [2, observation_bytes], by player
+};
+
+template <Game P>
+class RowMaker {
+  public:
+    RowMaker(const Episode& episode, const Facts& facts) : episode_(episode), facts_(facts) {}
+
+    // Replays the episode, which is checked on the way.
+    Result<TrainingRows> make(const typename P::Options& options) {
+        const Result<bool> played = replay<P>(
+            episode_, options, facts_,
+            [&](const P& position, const Event& event) { add_position(position, event); },
+            [&](const P& position) {
+                rows_.final_observations.resize(2 * facts_.observation_bytes);
+                for (const int player : {0, 1})
+                    position.observe(player, rows_.final_observations.data() +
+                                                 player * facts_.observation_bytes);
+            });
+        if (!played) return played.error();
+        if (episode_.outcome_first_player < 0) return TrainingRows{};
+        add_replies();
+        return std::move(rows_);
+    }
+
+  private:
+    void add_position(const P& position, const Event& event) {
+        const bool chance = position.to_move() == kChance;
+        const int mover = chance ? position.roller() : position.to_move();
+        movers_.push_back(chance ? kChance : Mover(mover));
+        for (int turn = 0; turn < (facts_.hidden ? 2 : 1); ++turn)
+            add_row(position, event, mover ^ turn, mover);
+    }
+
+    void add_row(const P& position, const Event& event, int observer, int mover) {
+        const size_t row = rows_.observer.size();
+        const int num_outcomes = int(facts_.outcomes.size());
+        rows_.observer.push_back(uint8_t(observer));
+        rows_.event.push_back(uint32_t(movers_.size() - 1));
+        rows_.surprise.push_back(0);
+        rows_.observations.resize((row + 1) * facts_.observation_bytes);
+        position.observe(observer, rows_.observations.data() + row * facts_.observation_bytes);
+
+        const int first = episode_.outcome_first_player;
+        if (first >= 0)
+            rows_.outcome_observer.push_back(
+                uint8_t(observer == 0 ? first : facts_.outcomes[first].opposite));
+        rows_.search_outcomes_observer.resize((row + 1) * num_outcomes);
+        uint16_t* found = rows_.search_outcomes_observer.data() + row * num_outcomes;
+        for (size_t i = 0; i < event.outcomes_to_move.size(); ++i)
+            found[observer == mover ? int(i) : facts_.outcomes[i].opposite] =
+                event.outcomes_to_move[i];
+
+        rows_.legal.resize((row + 1) * facts_.num_actions);
+        rows_.policy.resize((row + 1) * facts_.num_actions);
+        if (observer != mover || event.policy.empty()) return;
+        rows_.surprise[row] = float(event.surprise) / float(kSurpriseUnit);
+        for (const Action action : legal_actions(position, facts_))
+            rows_.legal[row * facts_.num_actions + action] = 1;
+        for (const PolicyEntry& entry : event.policy)
+            rows_.policy[row * facts_.num_actions + entry.action] = entry.weight;
+    }
+
+    // For each row, the first action after its event of the player who is not its observer.
+    void add_replies() {
+        for (size_t row = 0; row < rows_.observer.size(); ++row) {
+            int32_t reply = -1;
+            for (size_t at = rows_.event[row] + 1; at < movers_.size() && reply < 0; ++at)
+                if (movers_[at] == (rows_.observer[row] ^ 1)) reply = episode_.events[at].id;
+            rows_.reply.push_back(reply);
+        }
+    }
+
+    const Episode& episode_;
+    const Facts& facts_;
+    std::vector<Mover> movers_;  // by event
+    TrainingRows rows_;
+};
+
+template <Game P>
+Result<TrainingRows> training_rows(const Episode& episode, const typename P::Options& options,
+                                   const Facts& facts) {
+    return RowMaker<P>(episode, facts).make(options);
+}
+
+}  // namespace zf
