@@ -148,6 +148,7 @@ class Search {
         Hash128 key;
         uint32_t node =
             kNoIndex;  // where the simulation stands; kNoIndex: at a node yet to be made
+        uint64_t dice_stream = 0;  // of the seed and the dice on the path
         float value_first_player = 0;
         int observer = 0;
         State state = State::free;
@@ -234,6 +235,7 @@ class Search {
         simulation.path.clear();
         simulation.node = root_node_;
         simulation.has_row = false;
+        simulation.dice_stream = derive_seed(seed_, kDiceStream);
         simulation.state = State::descending;
         return true;
     }
@@ -264,7 +266,7 @@ class Search {
         const uint32_t index = simulation.node;
         const NodeKind kind = tree_.node(index).kind;
         if (kind == NodeKind::chance) {
-            chosen = select_chance(tree_, index, seed_, simulation.path.size());
+            chosen = select_chance(tree_, index, simulation.dice_stream);
             return true;
         }
         if (kind == NodeKind::pooled || tree_.node(index).priors == kNoIndex) {
@@ -305,6 +307,8 @@ class Search {
             add_outcomes(outcomes_player);
             return true;
         }
+        if (simulation.position.to_move() == kChance)
+            simulation.dice_stream = mix64(simulation.dice_stream ^ edge.action);
         simulation.position.play(edge.action);
         const Mover mover = simulation.position.to_move();
         if (mover == kOver) {
@@ -485,7 +489,7 @@ class Search {
     }
 
     // Streams of random numbers beside those of the simulations, which are counted from 0.
-    static constexpr uint64_t kNoiseStream = ~0ULL, kRootStream = ~1ULL;
+    static constexpr uint64_t kNoiseStream = ~0ULL, kRootStream = ~1ULL, kDiceStream = ~2ULL;
     static constexpr unsigned long long kMostOwnCacheBytes = 1 << 24;
 
     const Facts* facts_;

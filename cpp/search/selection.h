@@ -20,8 +20,8 @@ inline float sign(Mover mover) { return mover == 0 ? 1.0f : -1.0f; }
 
 // What an action not yet tried is thought to be worth to the mover.
 inline float untried_value_to_move(const Node& node, float tried_prior, const SelectionRule& rule) {
-    const float share = tried_prior < 0 ? 0 : tried_prior;
-    return sign(node.mover) * node.mean_first_player - rule.fpu_reduction * exact_sqrt(share);
+    const float reduction = rule.fpu_reduction * exact_sqrt(tried_prior < 0 ? 0 : tried_prior);
+    return std::max(-1.0f, sign(node.mover) * node.mean_first_player - reduction);
 }
 
 // PUCT: the edge of best value plus prior-weighted exploration. The best action not yet tried is
@@ -52,22 +52,19 @@ inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& r
     return best == kNoIndex ? best_lost : best;
 }
 
-// The outcome that is furthest behind its probability. Among equals an order that depends on the
-// seed and the depth alone, so that the alternatives above meet the same dice.
-inline uint32_t select_chance(const Tree& tree, uint32_t index, uint64_t seed, uint64_t depth) {
+// Visits outcomes in proportion to their probability: outcome i has its visits at the times
+// (k + phase_i) / p_i, and the earliest that is due comes next. The phases are random, so that few
+// visits are a fair sample; they depend on `stream` alone (the seed and the dice on the way here,
+// not the actions), so that alternatives meet the same dice.
+inline uint32_t select_chance(const Tree& tree, uint32_t index, uint64_t stream) {
     const Node& node = tree.node(index);
-    uint32_t total = 0;
-    for (uint32_t i = 0; i < node.num_edges; ++i) total += tree.edge(node, i).visits;
     uint32_t best = 0;
-    float best_lag = 0;
-    uint64_t best_order = 0;
+    float earliest = 0;
     for (uint32_t i = 0; i < node.num_edges; ++i) {
         const Edge& edge = tree.edge(node, i);
-        const float lag = edge.weight * float(total + 1) - float(edge.visits);
-        if (i > 0 && lag < best_lag) continue;
-        const uint64_t order = mix64(seed + depth * 0x10001 + edge.action);
-        if (i > 0 && lag == best_lag && order < best_order) continue;
-        best = i, best_lag = lag, best_order = order;
+        const float phase = float(mix64(stream + edge.action) >> 40) * 0x1.0p-24f;
+        const float due = (float(edge.visits) + phase) / edge.weight;
+        if (i == 0 || due < earliest) best = i, earliest = due;
     }
     return best;
 }

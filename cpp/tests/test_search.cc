@@ -100,7 +100,8 @@ TEST_CASE("dice are visited in proportion to their probability") {
     const RootResult result =
         search_on(rolling, Gamble::facts({}), options, EvaluatorKind::uniform);
     CHECK(result.actions == std::vector<Action>{0, 1, 2});
-    CHECK(result.visits == std::vector<uint32_t>{200, 100, 100});
+    const std::vector<uint32_t> expected = {200, 100, 100};
+    for (int i = 0; i < 3; ++i) CHECK(std::abs(int(result.visits[i]) - int(expected[i])) <= 1);
     CHECK(result.depth == 3);
 }
 
