@@ -7,6 +7,8 @@ ARCH ?= $(if $(and $(shell grep -sow -m1 avx2 /proc/cpuinfo),$(shell grep -sow -
 BIN := .venv/bin
 CMAKE_TESTS := cmake --log-level=WARNING -G Ninja -S . -DZEROFLEET_BUILD_TESTS=ON
 CORE := $(shell find cpp -path cpp/tests -prune -o -name '*.h' -print -o -name '*.cc' -print)
+# An editable install knows the Python files that there were; a folder is newer when one was added.
+ROOMS := $(shell find src/zerofleet -type d -not -name __pycache__)
 CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 .PHONY: help venv test test-long test-sanitize test-arm64 wheel bench train format clean
@@ -44,7 +46,7 @@ venv: .venv/.built
 	$(BIN)/pip install -q -c constraints.txt scikit-build-core nanobind
 	touch $@
 
-.venv/.built: .venv/.tools pyproject.toml CMakeLists.txt $(CORE)
+.venv/.built: .venv/.tools pyproject.toml CMakeLists.txt $(CORE) $(ROOMS)
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip install -q -c constraints.txt --no-build-isolation \
 	  --config-settings build-dir=build/editable \
 	  --config-settings cmake.define.ZEROFLEET_ARCH=$(ARCH) \

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "replay": {"games"},
     "infer": {"games", "nets", "weights"},
     "selfplay": {"games", "search", "infer", "replay", "weights"},
-    "train": {"games", "nets", "replay", "weights"},
+    "training": {"games", "nets", "replay", "weights"},
     "arena": {"games", "search", "infer", "weights"},
 }
 MAY_IMPORT["fleet"] = set(MAY_IMPORT)
@@ -29,8 +29,18 @@ MAY_IMPORT["web"] = {"games", "search", "replay", "weights", "arena", "fleet"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 # Modules beside the rooms that every room may import; they themselves import no room.
-SHARED = {"_core", "bus", "config", "errors", "metrics"}
-TORCH_ROOMS = {"nets", "infer", "train"}
+SHARED = {
+    "_core",
+    "bus",
+    "config",
+    "errors",
+    "files",
+    "metrics",
+    "packs",
+    "run_folders",
+    "settings",
+}
+TORCH_ROOMS = {"nets", "infer", "training"}
 
 CPP_ORDER = ["base", "games", "search", "record", "solve", "selfplay", "bind", "tests"]
 THREAD_HEADERS = {"condition_variable", "future", "mutex", "shared_mutex", "stop_token", "thread"}
@@ -66,7 +76,7 @@ def python_offences(package: Path) -> list[str]:
             imported = rest.partition(".")[0]
             fault = None
             if top == "torch" and importer not in TORCH_ROOMS:
-                fault = "torch stays in nets, infer and train"
+                fault = "torch stays in nets, infer and training"
             elif top == "redis" and relative != Path("bus.py"):
                 fault = "redis stays in bus.py"
             elif top == package.name and importer in MAY_IMPORT:
@@ -139,8 +149,12 @@ def write(root: Path, name: str, text: str) -> None:
         ("games/a.py", "import zerofleet", "games may not import zerofleet"),
         ("weights/a.py", "import zerofleet.games", "weights may not import zerofleet.games"),
         ("replay/a.py", "import zerofleet.signature", "replay may not import zerofleet.signature"),
-        ("selfplay/a.py", "from zerofleet import train", "selfplay may not import zerofleet.train"),
-        ("train/a.py", "from zerofleet import arena", "train may not import zerofleet.arena"),
+        (
+            "selfplay/a.py",
+            "from zerofleet import training",
+            "selfplay may not import zerofleet.training",
+        ),
+        ("training/a.py", "from zerofleet import arena", "training may not import zerofleet.arena"),
         ("arena/a.py", "from zerofleet import selfplay", "arena may not import zerofleet.selfplay"),
         ("fleet/a.py", "from zerofleet import web", "fleet may not import zerofleet.web"),
         ("errors.py", "from zerofleet import games", "errors.py is shared by all rooms"),
@@ -166,7 +180,7 @@ def test_python_imports_that_the_rules_allow_are_not_named(tmp_path: Path) -> No
     write(package, "games/a.py", "import numpy\nfrom . import b\nfrom zerofleet import _core")
     write(package, "search/a.py", "from ..games import get\nfrom zerofleet.games.text import show")
     write(package, "nets/a.py", "import torch\nfrom torch import nn")
-    write(package, "fleet/a.py", "from zerofleet import arena, selfplay, train")
+    write(package, "fleet/a.py", "from zerofleet import arena, selfplay, training")
     write(package, "web/a.py", "from zerofleet.fleet import local")
     write(package, "cli/a.py", "from zerofleet import web")
     assert python_offences(package) == []

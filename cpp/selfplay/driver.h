@@ -46,8 +46,9 @@ class Driver {
 
     // The next batch to evaluate, or none within the time, or after `stop`.
     std::optional<LeafBatch> next_batch(double timeout_s) {
-        while (threads_.empty() && outbox_is_empty() && work_once(here_)) {
-        }
+        // Each group has one turn: where every leaf is remembered, no batch may ever come.
+        for (size_t i = 0; threads_.empty() && i < groups_.size() && outbox_is_empty(); ++i)
+            if (!work_once(here_)) break;
         std::unique_lock lock(mutex_);
         outbox_filled_.wait_for(lock,
                                 std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),

@@ -213,6 +213,24 @@ TEST_SUITE("threads") {
         CHECK_FALSE(bool(outside->next_batch(0)));
     }
 
+    TEST_CASE("a driver without threads comes back although every leaf is remembered") {
+        std::vector<std::unique_ptr<AnyGroup>> groups;
+        const Facts facts = PickOne::facts({});
+        SelfPlayOptions options = small_options();
+        groups.push_back(std::make_unique<Group<PickOne>>(PickOne::Options{}, OptionValues{}, facts,
+                                                          options, 0, 1, 4));
+        Driver driver(std::move(groups), std::make_shared<Facts>(facts), 0, {}, 1);
+        const std::vector<float> logits(4 * 3, 0), outcomes(4 * 3, 1.0f / 3);
+        int num_batches = 0;
+        for (int i = 0; i < 20; ++i)
+            if (const auto batch = driver.next_batch(0)) {
+                REQUIRE(bool(driver.submit(batch->group, logits.data(), outcomes.data(), 0)));
+                ++num_batches;
+            }
+        CHECK(num_batches < 20);
+        CHECK(driver.take_episodes().size() > 20);
+    }
+
     TEST_CASE("answers that are not finite stop the driver by name") {
         const auto driver = drive(small_options(), 1, 4, 1, {});
         const std::vector<float> logits(4 * 7, 0);

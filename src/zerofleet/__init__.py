@@ -1,10 +1,26 @@
 """Trains superhuman agents for board and card games by self-play."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from zerofleet import errors, games, search, selfplay
 from zerofleet._core import CHANCE, OVER
+from zerofleet.run_folders import runs
+
+if TYPE_CHECKING:
+    from zerofleet.fleet.api import train
+    from zerofleet.infer.load import load
 
 __version__ = version("zerofleet")
 
-__all__ = ["CHANCE", "OVER", "errors", "games", "search", "selfplay"]
+__all__ = ["CHANCE", "OVER", "errors", "games", "load", "runs", "search", "selfplay", "train"]
+
+# These load torch, so only when they are used.
+LOADED_WHEN_USED = {"load": "zerofleet.infer.load", "train": "zerofleet.fleet.api"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LOADED_WHEN_USED:
+        raise AttributeError(f"module zerofleet has no attribute {name}")
+    return getattr(import_module(LOADED_WHEN_USED[name]), name)

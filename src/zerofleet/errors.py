@@ -2,7 +2,6 @@
 
 The core raises these by name, one for each kind of fault that it knows.
 """
-# ruff: noqa: N818  (named after what is wrong, not after being errors)
 
 
 class ZerofleetError(Exception):

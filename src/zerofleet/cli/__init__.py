@@ -12,8 +12,11 @@ import typer
 from zerofleet.cli.analyse import analyse
 from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
+from zerofleet.cli.export import export
 from zerofleet.cli.games import games
+from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
+from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
 
 app = typer.Typer(
@@ -22,8 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (games, check, show, analyse, bench):
+for verb in (games, check, show, analyse, train, export, bench):
     app.command()(verb)
+app.add_typer(runs, name="runs")
 
 
 def print_version(wanted: bool) -> None:

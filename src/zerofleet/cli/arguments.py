@@ -18,14 +18,18 @@ GameOptions = Annotated[
 ]
 
 
-def game_of(name: str, options: list[str] | None) -> Game:
+def option_values(options: list[str] | None) -> dict[str, str]:
     values = {}
     for option in options or []:
-        option_name, equals, value = option.partition("=")
+        name, equals, value = option.partition("=")
         if not equals:
             raise BadText(f"--option must be NAME=VALUE, such as size=9; got {option}")
-        values[option_name] = value
-    return get(name, **values)
+        values[name] = value
+    return values
+
+
+def game_of(name: str, options: list[str] | None) -> Game:
+    return get(name, **option_values(options))
 
 
 def position_of(game: Game, text: str | None, seed: int) -> Position:

@@ -1,0 +1,24 @@
+"""zerofleet export"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run; see zerofleet runs list.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where the ONNX file goes.")],
+    step: Annotated[int | None, typer.Option(help="Of the weights; else the newest.")] = None,
+) -> None:
+    """Write a run's network as ONNX: bytes in, policy logits and outcome probabilities out.
+
+    Example: zerofleet export c4 c4.onnx
+    """
+    # Only now: it loads torch.
+    from zerofleet.infer.load import load_network
+    from zerofleet.nets import export_onnx
+
+    network, version = load_network(run, step)
+    export_onnx(network, path)
+    print(f"{path}: weights {version} of {run}, {path.stat().st_size:,} bytes")

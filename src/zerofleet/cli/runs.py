@@ -1,0 +1,156 @@
+"""zerofleet runs"""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerofleet import metrics
+from zerofleet.cli.output import print_table
+from zerofleet.config import read
+from zerofleet.errors import BadBytes
+from zerofleet.packs import DEFAULT_PART_BYTES, pack, unpack
+from zerofleet.replay.segment import read_head
+from zerofleet.run_folders import Run, find, folder_of, remove, summary
+from zerofleet.run_folders import runs as all_runs
+
+RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")]
+
+runs = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, show, remove and carry runs. They are in $ZEROFLEET_RUNS, else in ./runs.",
+)
+
+
+@runs.command("list")
+def list_runs() -> None:
+    """List the runs.
+
+    Example: zerofleet runs list
+    """
+    header = ("run", "game", "steps", "games", "age", "size", "fault")
+    rows = [
+        (
+            run.name,
+            run.game,
+            str(run.num_steps),
+            str(run.num_games),
+            duration_text(run.age_s),
+            size_text(run.size_bytes),
+            run.fault,
+        )
+        for run in all_runs()
+    ]
+    print_table(header, rows, numbers=("steps", "games", "age", "size"))
+
+
+@runs.command()
+def show(name: RunName) -> None:
+    """Show what a run is, how far it is, and what it measured last.
+
+    Example: zerofleet runs show c4
+    """
+    run = find(name)
+    found = summary(run.folder)
+    print(f"run {name}: {found.game}")
+    print(f"folder {run.folder}, {size_text(found.size_bytes)}; settings in {run.config_path}")
+    print(f"begun {run.facts.created:%Y-%m-%d %H:%M} UTC, id {run.facts.id}")
+    print(f"{found.num_steps} steps, {found.num_games} games")
+    rows = [
+        (kind, str(record["step"]), measured, value_text(value))
+        for kind, record in metrics.latest(run.folder).items()
+        for measured, value in record.items()
+        if measured not in ("time", "step", "kind")
+    ]
+    print_table(("kind", "step", "measured", "value"), rows, numbers=("step", "value"))
+
+
+@runs.command()
+def rm(
+    name: RunName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove a run, with its games and weights.
+
+    Example: zerofleet runs rm c4 --yes
+    """
+    found = summary(folder_of(name))
+    if not yes:
+        what = f"{size_text(found.size_bytes)}, {found.num_steps} steps, {found.num_games} games"
+        typer.confirm(f"Remove run {name} ({what})?", abort=True)
+    remove(name)
+    print(f"removed {name}")
+
+
+@runs.command("pack")
+def pack_run(
+    name: RunName,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go.")],
+    max_bytes: Annotated[
+        int, typer.Option(help="Of one file; 16 MiB.", show_default=False)
+    ] = DEFAULT_PART_BYTES,
+) -> None:
+    """Pack a run into files of bounded size, to carry it elsewhere.
+
+    Left out: what TensorBoard shows, and games too old to be learnt from.
+
+    Example: zerofleet runs pack c4 packs
+    """
+    run = find(name)
+    list_path, *parts = pack(run, folder, max_bytes, leave_out=old_segments(run))
+    size_bytes = sum(path.stat().st_size for path in parts)
+    print(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
+    print(f"elsewhere: zerofleet runs unpack {list_path}")
+
+
+@runs.command("unpack")
+def unpack_run(
+    list_path: Annotated[
+        Path, typer.Argument(metavar="LIST", help="NAME.pack.json; its parts lie beside it.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
+    ] = None,
+) -> None:
+    """Unpack a run. Every file is checked before anything is written.
+
+    Example: zerofleet runs unpack packs/c4.pack.json --run c4-again
+    """
+    run = unpack(list_path, name)
+    print(f"unpacked {run.name}: {run.folder}")
+
+
+def old_segments(run: Run) -> set[Path]:
+    """Files of the log that end more than two windows back: to go on, a run needs one window."""
+    starts: dict[Path, int] = {}
+    for path in sorted(run.episodes.glob("segment-*.zfl")):
+        try:
+            text, _ = read_head(path.read_bytes(), str(path))
+        except BadBytes:
+            continue  # the log names it when it is opened
+        starts[path] = text.positions_before
+    kept_from = max(starts.values(), default=0) - 2 * read(run.config_path).replay.window_positions
+    return {path for path, following in pairwise(starts) if starts[following] <= kept_from}
+
+
+def size_text(size_bytes: float) -> str:
+    """Three digits or so: 41.2 MiB."""
+    for unit in ("B", "KiB", "MiB"):
+        if size_bytes < 1024:
+            return f"{size_bytes:.1f} {unit}" if unit != "B" else f"{size_bytes:.0f} B"
+        size_bytes /= 1024
+    return f"{size_bytes:.1f} GiB"
+
+
+def duration_text(seconds: float) -> str:
+    """In the largest unit that fits: 3 h."""
+    for unit, length_s in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length_s:
+            return f"{seconds / length_s:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def value_text(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,77 @@
+"""zerofleet train"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerofleet.cli.arguments import GameOptions, option_values
+from zerofleet.metrics import Tracker
+from zerofleet.run_folders import config_for
+from zerofleet.settings import Device
+
+
+def train(
+    game: Annotated[
+        str,
+        typer.Argument(metavar="GAME", help="connect4, gomoku, backgammon, beastybar, tictactoe."),
+    ],
+    preset: Annotated[
+        str | None,
+        typer.Option(help="fast (two CPU cores), standard (a GPU) or production (a big one)."),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the run; else GAME-PRESET.")
+    ] = None,
+    config_file: Annotated[
+        Path | None, typer.Option("--config", help="Your own file of settings instead of a preset.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
+    ] = None,
+    option: GameOptions = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Stop after so many steps of the run.")] = None,
+    games: Annotated[int | None, typer.Option(help="Stop after so many games of the run.")] = None,
+    positions: Annotated[
+        int | None, typer.Option(help="Stop after so many positions of the run.")
+    ] = None,
+    device: Annotated[
+        Device | None, typer.Option(help="What the network runs on. auto: the best there is.")
+    ] = None,
+    deterministic: Annotated[
+        bool | None,
+        typer.Option("--deterministic/--no-deterministic", help="Slow, but repeatable by bits."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Other seeds, other runs.")] = None,
+    track: Annotated[
+        Tracker, typer.Option(help="Where curves are drawn; TensorBoard has them in any case.")
+    ] = "tensorboard",
+) -> None:
+    """Train a network by self-play, or go on with a run that exists.
+
+    A run that exists keeps its settings, but for those given here. Ctrl-C ends it after the step
+    at hand; the same command goes on.
+
+    Example: zerofleet train connect4 --preset fast --run c4 --minutes 30
+    """
+    given = {
+        "stop.minutes": minutes,
+        "stop.steps": steps,
+        "stop.games": games,
+        "stop.positions": positions,
+        "run.device": device,
+        "run.deterministic": deterministic,
+        "run.seed": seed,
+    }
+    overrides = [f"{name}={value}" for name, value in given.items() if value is not None]
+    name = run or f"{game}-{config_file.stem if config_file else preset or 'fast'}"
+    config = config_for(
+        name, game, preset, config_file, [*(settings or []), *overrides], option_values(option)
+    )
+
+    # Only now: it loads torch.
+    from zerofleet.fleet.api import train_run
+
+    train_run(name, config, [track])

@@ -1,0 +1,1 @@
+"""Places roles on machines: so far all of them in one process (local.py)."""

@@ -1,0 +1,43 @@
+"""Training from Python: zf.train("connect4", preset="fast", run="c4", minutes=30)."""
+
+from collections.abc import Sequence
+
+from zerofleet import games, nets
+from zerofleet.config import Config
+from zerofleet.fleet.local import train as train_here
+from zerofleet.metrics import Tracker, open_sinks
+from zerofleet.run_folders import Run, config_for, create_or_open
+
+
+def train(
+    game: str,
+    preset: str | None = None,
+    run: str | None = None,
+    *,
+    minutes: float | None = None,
+    steps: int | None = None,
+    settings: Sequence[str] = (),
+    **options: int | str,
+) -> Run:
+    """Trains a network by self-play, or goes on with a run that exists; gives the run.
+
+    `settings` are texts such as "search.num_simulations=64", `options` those of the game. A run
+    that exists keeps its settings, but for those given here.
+    """
+    limits = {"stop.minutes": minutes, "stop.steps": steps}
+    given = [f"{name}={value}" for name, value in limits.items() if value is not None]
+    name = run or f"{game}-{preset or 'fast'}"
+    return train_run(name, config_for(name, game, preset, None, [*settings, *given], options))
+
+
+def train_run(name: str, config: Config, trackers: Sequence[Tracker] = ()) -> Run:
+    """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
+    # A run cannot change its network, so a wrong one is refused before there is a run.
+    game = games.get(config.game.name, **config.game.options)
+    nets.build(game, config.network.preset, **config.network.options)
+    with create_or_open(name, config) as run:
+        sinks = open_sinks(
+            ["tensorboard", *trackers], run.folder, run.name, run.facts.id, config.model_dump()
+        )
+        train_here(config, run, sinks)
+    return run

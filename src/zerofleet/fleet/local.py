@@ -1,0 +1,297 @@
+"""A whole run in one process: workers and trainer around a bus in memory.
+
+    train(config, run, sinks)
+
+Side by side as fast as they go, held together by the replay's limiter; or, in a deterministic run,
+by turns in one thread. A run that exists is gone on with from its newest whole checkpoint.
+"""
+
+import copy
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any
+
+from zerofleet import _core, games, nets
+from zerofleet.bus import MemoryBus
+from zerofleet.config import Config
+from zerofleet.files import write_whole
+from zerofleet.fleet.threads import ThreadPlan, plan_threads
+from zerofleet.infer import Evaluator, make_evaluator, pick_device
+from zerofleet.metrics import MetricsLog, Sink
+from zerofleet.replay import Replay
+from zerofleet.run_folders import Run
+from zerofleet.selfplay.worker import Worker
+from zerofleet.training import CheckpointStore, Trainer, TrainingLoop, set_up_torch
+from zerofleet.weights import WeightsStore
+
+STATUS_EVERY_S = 10.0
+MAX_WORKERS = 1 << 16
+
+
+def train(config: Config, run: Run, sinks: Sequence[Sink] = ()) -> None:
+    """Trains until the config's stop, or Ctrl-C. The run's lock is the caller's."""
+    with ExitStack() as stack:
+        session = Session(config, run, sinks, stack)
+        with stop_on_signals(session.bus):
+            if config.run.deterministic:
+                session.run_by_turns()
+            else:
+                session.run_side_by_side()
+        session.finish()
+
+
+class Session:
+    """One go at a run: everything it needs, and its two ways to go on."""
+
+    def __init__(self, config: Config, run: Run, sinks: Sequence[Sink], stack: ExitStack) -> None:
+        self.config = config
+        self.run = run
+        self.game = games.get(config.game.name, **config.game.options)
+        self.device = pick_device(config.run.device)
+        by_turns = config.run.deterministic
+        self.plan = ThreadPlan(1, 0, 1) if by_turns else plan_threads(config.run, self.device.type)
+        set_up_torch(config.run.seed, self.plan.training, deterministic=by_turns)
+        self.bus = MemoryBus()
+        self.started_s = time.monotonic()
+        self.metrics = stack.enter_context(MetricsLog(run.folder, sinks))
+
+        network = nets.build(self.game, config.network.preset, **config.network.options)
+        trainer = Trainer(network, config.train, self.device)
+        checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
+        found, faults = checkpoints.load_newest()
+        for fault in faults:
+            print(fault, flush=True)
+        state: dict[str, Any] = {"num_starts": 0, "num_rounds": 0}
+        if found is not None:
+            trainer.restore(found.tensors, found.rest["trainer"])
+            state = found.rest
+        replay = Replay(
+            run.episodes,
+            self.game,
+            config.replay,
+            config.run.seed,
+            state.get("replay"),
+            exactly=config.run.deterministic,
+        )
+        stack.callback(replay.close)
+        report = replay.log.report
+        if report.torn_bytes:
+            print(
+                f"episodes: cut {report.torn_bytes} bytes of a game that was not whole", flush=True
+            )
+        for damage in report.damage:
+            print(damage, flush=True)
+        self.num_starts = self._count_start(int(state["num_starts"]))
+        self.num_rounds = int(state["num_rounds"])
+        self.metrics.rewind(trainer.step_count)
+        self.loop = TrainingLoop(
+            trainer,
+            replay,
+            checkpoints,
+            WeightsStore(run.weights),
+            self.bus,
+            self.metrics,
+            config.train,
+        )
+        self._announce(found is not None)
+
+    # ---- as fast as it goes
+
+    def run_side_by_side(self) -> None:
+        workers = [self._make_worker(number) for number in range(self.plan.num_workers)]
+        self.loop.publish()
+        for worker in workers:
+            worker.start()
+        status_at_s = time.monotonic()
+        batch_size = self.config.train.batch_size
+        try:
+            while not (self.bus.stopping or self._is_done()):
+                self.loop.take_in(self.bus.take_episodes(timeout_s=0))
+                start = time.perf_counter()
+                if self.loop.replay.limiter.wait_to_train(batch_size, timeout_s=0.05):
+                    self.loop.step()
+                else:
+                    self.loop.times.waiting_for_games_s += time.perf_counter() - start
+                if self.loop.checkpoint_is_due():
+                    self.loop.save(self._rest())
+                if time.monotonic() - status_at_s >= STATUS_EVERY_S:
+                    status_at_s = time.monotonic()
+                    self._write_status(workers)
+        finally:
+            self.bus.stop()
+            for worker in workers:
+                worker.join()
+        self.bus.raise_fault()
+        self.loop.take_in(self.bus.take_episodes(timeout_s=0))
+        self._write_status(workers)
+
+    def _make_worker(self, number: int) -> Worker:
+        config = self.config
+        driver = _core.SelfPlay(
+            self.game,
+            config.for_core(),
+            config.selfplay.num_groups,
+            config.selfplay.games_per_group,
+            self.plan.search,
+            None,
+            config.run.seed,
+            self.num_starts * MAX_WORKERS + number,
+        )
+        return Worker(
+            self.game,
+            driver,
+            self._make_evaluator(),
+            self.bus,
+            self.loop.replay.limiter.wait_to_play,
+        )
+
+    def _make_evaluator(self) -> Evaluator:
+        network = copy.deepcopy(self.loop.trainer.network).eval()
+        network.load_state_dict(self.loop.trainer.average)
+        evaluator = make_evaluator(
+            network, self.config.run.evaluator, device=self.device.type, num_threads=1
+        )
+        evaluator.load(self.loop.trainer.average, self.loop.step_count)
+        return evaluator
+
+    # ---- by turns
+
+    def run_by_turns(self) -> None:
+        """Plays a round of games, trains what they allow, and so on: the same every time."""
+        evaluator = self._make_evaluator()
+        batch_size = self.config.train.batch_size
+        while not (self.bus.stopping or self._is_done()):
+            episodes = self._play_round(evaluator)
+            if episodes is None:
+                return  # stopped in mid-round: the round is played again when the run goes on
+            self.loop.take_in(episodes)
+            while self.loop.replay.limiter.may_train(batch_size):
+                self.loop.step()
+            evaluator.load(self.loop.trainer.average, self.loop.step_count)
+            self.num_rounds += 1
+            if self.loop.checkpoint_is_due() or self.loop.step_count == 0:
+                self.loop.save(self._rest())
+
+    def _play_round(self, evaluator: Evaluator) -> list[bytes] | None:
+        """One game in each place, in the order of their numbers; None if asked to stop."""
+        selfplay = self.config.selfplay
+        num_games = selfplay.num_groups * selfplay.games_per_group
+        driver = _core.SelfPlay(
+            self.game,
+            self.config.for_core(),
+            1,
+            num_games,
+            0,
+            None,
+            self.config.run.seed,
+            self.num_rounds,
+        )
+        finished: dict[int, bytes] = {}
+        while len(finished) < num_games:
+            if self.bus.stopping:
+                return None
+            batch = driver.next_batch(0)
+            if batch is not None:
+                group, observations = batch
+                driver.submit(group, *evaluator(observations), evaluator.version)
+            for data in driver.take_episodes():
+                sequence = games.Episode.decode(data).sequence
+                if sequence < num_games:
+                    finished[sequence] = data
+        driver.stop()
+        return [finished[sequence] for sequence in range(num_games)]
+
+    # ---- both
+
+    def finish(self) -> None:
+        """Writes what is left, and says how to go on."""
+        self.loop.report()
+        if not self.config.run.deterministic or self.loop.checkpoint_is_due():
+            self.loop.save(self._rest())
+        print(
+            f"{self.run.name}: {self.loop.step_count} steps, "
+            f"{self.loop.replay.log.position.num_episodes} games; "
+            f"go on with: zerofleet train {self.config.game.name} --run {self.run.name}",
+            flush=True,
+        )
+
+    def _is_done(self) -> bool:
+        stop, position = self.config.stop, self.loop.replay.log.position
+        minutes = (time.monotonic() - self.started_s) / 60
+        return any(
+            limit is not None and reached >= limit
+            for limit, reached in (
+                (stop.steps, self.loop.step_count),
+                (stop.games, position.num_episodes),
+                (stop.positions, position.num_positions),
+                (stop.minutes, minutes),
+            )
+        )
+
+    def _count_start(self, saved: int) -> int:
+        """A number that no earlier start of this run had: one half of its episodes' ids."""
+        path = self.run.folder / "starts"
+        before = int(path.read_text()) if path.exists() else saved
+        write_whole(path, str(before + 1).encode())
+        return before + 1
+
+    def _rest(self) -> dict[str, Any]:
+        return {"num_starts": self.num_starts, "num_rounds": self.num_rounds}
+
+    def _announce(self, resumed: bool) -> None:
+        network = self.loop.trainer.network
+        print(
+            f"{self.run.name}: {self.config.game.name}, {network.spec.kind} network of "
+            f"{network.num_parameters:,} parameters on {self.device.type}; {self.plan}; "
+            f"{'going on at' if resumed else 'from'} step {self.loop.step_count}",
+            flush=True,
+        )
+
+    def _write_status(self, workers: Sequence[Worker]) -> None:
+        position = self.loop.replay.log.position
+        elapsed_s = time.monotonic() - self.started_s
+        counts = [worker.counts() for worker in workers]
+        waiting = self.loop.replay.limiter.waiting
+        values: dict[str, Any] = {
+            "elapsed_s": round(elapsed_s, 1),
+            "games": position.num_episodes,
+            "positions": position.num_positions,
+            "simulations": sum(each.num_simulations for each in counts),
+            "inferences": sum(worker.times.num_inferences for worker in workers),
+            "inference_s": sum(worker.times.inference_s for worker in workers),
+            "search_s": sum(worker.times.waiting_for_search_s for worker in workers),
+            "waiting_to_play_s": sum(worker.times.waiting_for_trainer_s for worker in workers),
+            "training_s": self.loop.times.training_s,
+            "intake_s": self.loop.times.intake_s,
+            "waiting_to_train_s": self.loop.times.waiting_for_games_s,
+            "waiting": waiting.side,
+        }
+        self.metrics.append("status", self.loop.step_count, values)
+        loss = self.loop.last_losses.get("loss")
+        print(
+            f"{elapsed_s / 60:6.1f} min  step {self.loop.step_count:7,}  "
+            f"games {position.num_episodes:8,}  positions {position.num_positions:10,}  "
+            f"loss {'-' if loss is None else f'{loss:.3f}'}  waiting: {waiting.side}",
+            flush=True,
+        )
+
+
+@contextmanager
+def stop_on_signals(bus: MemoryBus) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask for an end after the step under way; a second Ctrl-C interrupts."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if bus.stopping:
+            raise KeyboardInterrupt
+        print("stopping after this step; Ctrl-C again to stop at once", flush=True)
+        bus.stop()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

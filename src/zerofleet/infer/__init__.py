@@ -1,0 +1,34 @@
+"""Evaluators: networks that answer for search and self-play.
+
+    evaluator = zf.infer.make_evaluator(network)
+    zf.search.analyse(position, evaluator)
+    evaluator.load(state, version=7)
+
+Only what needs torch loads it: OnnxEvaluator of a file does not.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from zerofleet.infer.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from zerofleet.infer.device import pick_device
+    from zerofleet.infer.make import make_evaluator
+    from zerofleet.infer.onnx_evaluator import OnnxEvaluator
+    from zerofleet.infer.torch_evaluator import TorchEvaluator
+
+__all__ = ["Evaluator", "OnnxEvaluator", "TorchEvaluator", "make_evaluator", "pick_device"]
+
+LOADED_WHEN_USED = {
+    "OnnxEvaluator": "onnx_evaluator",
+    "TorchEvaluator": "torch_evaluator",
+    "make_evaluator": "make",
+    "pick_device": "device",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LOADED_WHEN_USED:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"{__name__}.{LOADED_WHEN_USED[name]}"), name)

@@ -1,0 +1,38 @@
+"""Picks the evaluator that is fastest on a device."""
+
+from typing import Literal
+
+import torch
+
+from zerofleet.errors import Unsupported
+from zerofleet.infer.device import pick_device
+from zerofleet.infer.evaluator import Evaluator
+from zerofleet.infer.onnx_evaluator import OnnxEvaluator
+from zerofleet.infer.torch_evaluator import TorchEvaluator
+from zerofleet.nets import Network
+
+EvaluatorKind = Literal["auto", "torch", "onnx"]
+
+
+def make_evaluator(
+    network: Network,
+    kind: EvaluatorKind = "auto",
+    device: str = "auto",
+    num_threads: int = 1,
+    version: int = 0,
+) -> Evaluator:
+    """An evaluator with a network's weights.
+
+    `auto` is ONNX Runtime on a CPU and torch elsewhere. `num_threads` are those of the CPU; torch
+    has one number of threads for the whole process, which is then set.
+    """
+    picked = pick_device(device)
+    if kind not in ("auto", "torch", "onnx"):
+        raise Unsupported(f"unknown evaluator {kind}; known: auto, torch, onnx")
+    if kind == "onnx" and picked.type != "cpu":
+        raise Unsupported(f"the evaluator onnx is for device cpu, not {picked}; torch is for it")
+    if kind == "onnx" or (kind == "auto" and picked.type == "cpu"):
+        return OnnxEvaluator(network, num_threads, version)
+    if picked.type == "cpu":
+        torch.set_num_threads(num_threads)
+    return TorchEvaluator(network, str(picked), version)

@@ -1,0 +1,246 @@
+"""What a run measures: one JSON record per line in metrics.jsonl, which is the truth.
+
+    with MetricsLog(run.folder, sinks) as log:
+        log.append("train", step, {"loss": 1.93})
+
+A record has its time, the training step it belongs to, its kind, and what was measured. Sinks such
+as TensorBoard get each record after it is written; what they show can be made again from the file.
+"""
+
+import importlib
+import json
+import math
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, Literal, Protocol, Self
+
+from zerofleet.errors import BadBytes, Unsupported
+
+Value = bool | int | float | str | None | list[int] | list[float] | list[str]
+Record = dict[str, Any]
+"""time, step, kind, and Values by name."""
+
+Tracker = Literal["tensorboard", "wandb"]
+
+FILE_NAME = "metrics.jsonl"
+TAIL_BYTES = 1 << 20
+"""As far as `latest` looks back."""
+
+
+class Sink(Protocol):
+    """Something that shows records as they come."""
+
+    def write(self, record: Record) -> None: ...
+
+    def rewind(self, step: int) -> None:
+        """What was written of later steps no longer holds: they are done again."""
+
+    def close(self) -> None: ...
+
+
+class MetricsLog:
+    """The records of a run, for one process to append to, from any of its threads.
+
+    A line is there whole when `append` returns. What a crash left of a last line is cut when the
+    log is opened.
+    """
+
+    def __init__(self, folder: Path, sinks: Sequence[Sink] = ()) -> None:
+        self._sinks = sinks
+        self._lock = threading.Lock()
+        self._path = folder / FILE_NAME
+        self._file = self._path.open("ab", buffering=0)
+        self._file.truncate(sum(map(len, whole_lines(self._path))))
+
+    def append(self, kind: str, step: int, values: Mapping[str, Value]) -> None:
+        """Writes a record now. A number that is not finite becomes null."""
+        record: Record = {"time": round(time.time(), 3), "step": step, "kind": kind}
+        record |= {name: finite(value) for name, value in values.items()}
+        with self._lock:
+            self._write((json.dumps(record, allow_nan=False) + "\n").encode())
+            for sink in self._sinks:
+                sink.write(record)
+
+    def rewind(self, step: int) -> None:
+        """Removes the records of later steps: whoever goes on from a checkpoint does them again."""
+        with self._lock:
+            end = 0
+            for number, line in enumerate(whole_lines(self._path), start=1):
+                if parsed(line, f"{self._path}:{number}")["step"] > step:
+                    break
+                end += len(line)
+            self._file.truncate(end)
+            for sink in self._sinks:
+                sink.rewind(step)
+
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()
+            for sink in self._sinks:
+                sink.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _write(self, line: bytes) -> None:
+        """Appends a line, or leaves the file as it was: a full disk must not leave half of one."""
+        end = self._file.seek(0, os.SEEK_END)
+        try:
+            left = memoryview(line)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            self._file.truncate(end)
+            raise
+
+
+def read(folder: Path) -> Iterator[Record]:
+    """The records in order. A last line that is still being written is left out."""
+    path = folder / FILE_NAME
+    for number, line in enumerate(whole_lines(path), start=1):
+        yield parsed(line, f"{path}:{number}")
+
+
+def latest(folder: Path) -> dict[str, Record]:
+    """The last record of each kind, as far as the newest records hold one; none without a file."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        return {}
+    start = max(0, path.stat().st_size - TAIL_BYTES)
+    lines = list(whole_lines(path, start))[start > 0 :]
+    records = [parsed(line, str(path)) for line in lines]
+    return {record["kind"]: record for record in records}
+
+
+def whole_lines(path: Path, start: int = 0) -> Iterator[bytes]:
+    """The lines from a byte on, without a last one that has no end."""
+    with path.open("rb") as file:
+        file.seek(start)
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line
+
+
+def parsed(line: bytes, place: str) -> Record:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not (
+        isinstance(record, dict)
+        and isinstance(record.get("step"), int)
+        and isinstance(record.get("kind"), str)
+    ):
+        raise BadBytes(
+            f"{place}: not a record of metrics, which is a line of JSON with step and kind"
+        )
+    return record
+
+
+def finite(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# ---- sinks
+
+
+def open_sinks(
+    trackers: Iterable[Tracker], folder: Path, name: str, run_id: str, config: dict[str, Any]
+) -> list[Sink]:
+    """The sinks of those names for the run in a folder, each once."""
+    sinks: list[Sink] = []
+    for tracker in dict.fromkeys(trackers):
+        if tracker == "tensorboard":
+            sinks.append(TensorBoard(folder / "tensorboard"))
+        else:
+            sinks.append(WeightsAndBiases(folder, name, run_id, config))
+    return sinks
+
+
+class TensorBoard:
+    """Numbers as curves named KIND/NAME, in a new event file for each session of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        records = needed("tensorboard.summary.writer.record_writer", "zerofleet[train]")
+        self._event_pb2 = needed("tensorboard.compat.proto.event_pb2", "zerofleet[train]")
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"
+        self._writer = records.RecordWriter((folder / name).open("wb"))
+        self._put(file_version="brain.Event:2")
+
+    def write(self, record: Record) -> None:
+        values = [
+            {"tag": tag, "simple_value": value} for tag, value in numbers_by_tag(record).items()
+        ]
+        self._put(wall_time=record["time"], step=record["step"], summary={"value": values})
+
+    def rewind(self, step: int) -> None:
+        self._put(step=step + 1, session_log={"status": "START"})
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _put(self, **fields: Any) -> None:
+        event = self._event_pb2.Event(**({"wall_time": time.time()} | fields))
+        self._writer.write(event.SerializeToString())
+        self._writer.flush()
+
+
+class WeightsAndBiases:
+    """Numbers as curves named KIND/NAME over the step; without a network with WANDB_MODE=offline.
+
+    The key comes from the environment or from `wandb login`.
+    """
+
+    def __init__(self, folder: Path, name: str, run_id: str, config: dict[str, Any]) -> None:
+        wandb = needed("wandb", "wandb")
+        try:
+            self._run = wandb.init(
+                project="zerofleet", name=name, id=run_id, dir=folder, config=config, resume="allow"
+            )
+        except wandb.Error as error:
+            raise Unsupported(
+                f"--track wandb: {error} (WANDB_API_KEY may be set, or WANDB_MODE=offline)"
+            ) from None
+        self._run.define_metric("*", step_metric="step")
+
+    def write(self, record: Record) -> None:
+        self._run.log(numbers_by_tag(record) | {"step": record["step"]})
+
+    def rewind(self, step: int) -> None:
+        """What was logged there stays: steps that are done again are drawn twice."""
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+def numbers_by_tag(record: Record) -> dict[str, float]:
+    """What can be drawn of a record, by its name in the drawing."""
+    return {
+        f"{record['kind']}/{name}": float(value)
+        for name, value in record.items()
+        if name not in ("time", "step", "kind") and isinstance(value, int | float)
+    }
+
+
+def needed(module: str, package: str) -> ModuleType:
+    """A module of a package that not everyone has."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise Unsupported(f"{error}; pip install '{package}'") from None

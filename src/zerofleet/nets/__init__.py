@@ -1,0 +1,27 @@
+"""The networks: bytes of an observation in, policy and outcomes out.
+
+    network = zf.nets.build(zf.games.get("connect4"), "tiny")
+    output = network(observations_BN)
+
+Turning bytes into planes or tokens is the first layer, so that all there is to know about a game's
+observations is in the network, and in its ONNX file.
+"""
+
+from zerofleet.nets.build import build, from_spec
+from zerofleet.nets.network import AuxiliaryBatch, Network, Output, auxiliary_losses
+from zerofleet.nets.onnx import export_onnx
+from zerofleet.nets.presets import presets
+from zerofleet.nets.spec import NetworkSpec, refuse_mismatch
+
+__all__ = [
+    "AuxiliaryBatch",
+    "Network",
+    "NetworkSpec",
+    "Output",
+    "auxiliary_losses",
+    "build",
+    "export_onnx",
+    "from_spec",
+    "presets",
+    "refuse_mismatch",
+]

@@ -1,0 +1,175 @@
+"""Residual convolutions with global pooling, for boards of two kinds of stones.
+
+Every convolution is followed by a batch norm, which inference folds into it. Some blocks add a
+bias per channel that is computed from the whole board, so that what happens in one corner is known
+in the other without many layers between.
+
+Shapes: B batch, N bytes, R rows, C columns, F channels, A actions, O outcomes.
+"""
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zerofleet.errors import Unsupported
+from zerofleet.nets.layers import final_layer
+from zerofleet.nets.network import AuxiliaryBatch, Network, NetworkOptions, Output
+from zerofleet.nets.spec import NetworkSpec
+
+NUM_PLANES = 4
+"""Own stones, the other's, whether the observer is to move, and ones (which show the edge)."""
+
+CONNECT4_ROWS, CONNECT4_COLUMNS = 6, 7
+
+
+class BoardOptions(NetworkOptions):
+    channels: int = Field(32, ge=4, le=1024)
+    """Width of every layer. Doubling it costs four times as much."""
+    num_blocks: int = Field(4, ge=1, le=100)
+    """Residual blocks of two convolutions each."""
+    pool_every: int = Field(2, ge=1)
+    """Every so many blocks one has global pooling."""
+    head_channels: int = Field(32, ge=4, le=1024)
+    """Width of the heads."""
+    use_auxiliary_heads: bool = True
+    """Predict the opponent's reply in training. Costs nothing in play."""
+
+
+class BoardNetwork(Network):
+    """For Gomoku of any size, and Connect Four."""
+
+    Options = BoardOptions
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__(spec)
+        options = BoardOptions.model_validate(spec.options)
+        channels, head_channels = options.channels, options.head_channels
+        self.num_rows, self.num_columns = board_shape(spec)
+        self.stem = ConvNorm(NUM_PLANES, channels, 3)
+        self.blocks = nn.Sequential(
+            *(
+                Block(channels, pools=number % options.pool_every == 0)
+                for number in range(1, options.num_blocks + 1)
+            )
+        )
+        by_column = spec.num_actions == self.num_columns
+        rows_read = self.num_rows if by_column else 1
+        self.policy = PolicyHead(channels, head_channels, rows_read)
+        self.outcome = OutcomeHead(channels, head_channels, spec.num_outcomes)
+        self.reply = (
+            PolicyHead(channels, head_channels, rows_read) if options.use_auxiliary_heads else None
+        )
+
+    def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
+        trunk_BFRC = self.blocks(functional.relu(self.stem(self.planes(observations_BN))))
+        auxiliary = {}
+        if self.reply is not None and self.wants_auxiliary(with_auxiliary):
+            auxiliary["reply"] = self.reply(trunk_BFRC)
+        return Output(self.policy(trunk_BFRC), self.outcome(trunk_BFRC), auxiliary)
+
+    def planes(self, observations_BN: Tensor) -> Tensor:
+        """[B, 4, R, C], of the type of the weights."""
+        bytes_BN = observations_BN.to(self.stem.conv.weight.dtype)
+        cells_BRC = bytes_BN[:, :-1].reshape(-1, self.num_rows, self.num_columns)
+        ones_BRC = torch.ones_like(cells_BRC)
+        to_move_BRC = ones_BRC * bytes_BN[:, -1, None, None]
+        own_BRC = (cells_BRC == 1).to(cells_BRC.dtype)
+        others_BRC = (cells_BRC == 2).to(cells_BRC.dtype)
+        return torch.stack([own_BRC, others_BRC, to_move_BRC, ones_BRC], dim=1)
+
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+        if "reply" not in output.auxiliary:
+            return {}
+        known_B = batch.reply_B >= 0
+        losses_B = functional.cross_entropy(
+            output.auxiliary["reply"].float(), batch.reply_B.clamp(min=0), reduction="none"
+        )
+        return {"reply": (losses_B * known_B).sum() / known_B.sum().clamp(min=1)}
+
+
+def board_shape(spec: NetworkSpec) -> tuple[int, int]:
+    """(rows, columns) of the board of a spec's game."""
+    if spec.game == "gomoku":
+        return int(spec.game_options["size"]), int(spec.game_options["size"])
+    if spec.game == "connect4":
+        return CONNECT4_ROWS, CONNECT4_COLUMNS
+    raise Unsupported(f"a board network is for gomoku or connect4, not for {spec.game}")
+
+
+class ConvNorm(nn.Module):
+    """A convolution that keeps the board's size, and a batch norm: in play one convolution."""
+
+    def __init__(self, num_in: int, num_out: int, size: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(num_in, num_out, size, padding=size // 2, bias=False)
+        self.norm = nn.BatchNorm2d(num_out)
+
+    def forward(self, x_BFRC: Tensor) -> Tensor:
+        answer_BFRC: Tensor
+        if self.training:
+            answer_BFRC = self.norm(self.conv(x_BFRC))
+        else:
+            weight, bias = self.folded()
+            answer_BFRC = functional.conv2d(x_BFRC, weight, bias, padding=self.conv.padding)
+        return answer_BFRC
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """The weight and bias of the convolution that does the same as both."""
+        mean_F, variance_F = self.norm.running_mean, self.norm.running_var
+        assert mean_F is not None and variance_F is not None  # noqa: PT018
+        scale_F = self.norm.weight * torch.rsqrt(variance_F + self.norm.eps)
+        weight = self.conv.weight * scale_F[:, None, None, None]
+        return weight, self.norm.bias - mean_F * scale_F
+
+
+class Block(nn.Module):
+    """Two convolutions, added to what went in; where it pools, with a bias from the whole board."""
+
+    def __init__(self, channels: int, pools: bool) -> None:
+        super().__init__()
+        self.first = ConvNorm(channels, channels, 3)
+        self.second = ConvNorm(channels, channels, 3)
+        self.bias = nn.Linear(2 * channels, channels) if pools else None
+
+    def forward(self, x_BFRC: Tensor) -> Tensor:
+        hidden_BFRC = functional.relu(self.first(x_BFRC))
+        added_BFRC = self.second(hidden_BFRC)
+        if self.bias is not None:
+            added_BFRC = added_BFRC + self.bias(pooled(hidden_BFRC))[:, :, None, None]
+        return functional.relu(x_BFRC + added_BFRC)
+
+
+def pooled(x_BFRC: Tensor) -> Tensor:
+    """The mean and the largest of each channel, [B, 2F]."""
+    means_BF11 = functional.adaptive_avg_pool2d(x_BFRC, 1)
+    largest_BF11 = functional.adaptive_max_pool2d(x_BFRC, 1)
+    return torch.cat([means_BF11, largest_BF11], dim=1).flatten(1)
+
+
+class PolicyHead(nn.Module):
+    """Logits for cells, each from its own features, or for columns, each from all its rows."""
+
+    def __init__(self, channels: int, head_channels: int, rows_read: int) -> None:
+        super().__init__()
+        self.features = ConvNorm(channels, head_channels, 1)
+        self.logits = final_layer(nn.Conv2d(head_channels, 1, (rows_read, 1)))
+
+    def forward(self, trunk_BFRC: Tensor) -> Tensor:
+        logits_BA: Tensor = self.logits(functional.relu(self.features(trunk_BFRC))).flatten(1)
+        return logits_BA
+
+
+class OutcomeHead(nn.Module):
+    """Logits for the outcomes, from what is pooled over the whole board."""
+
+    def __init__(self, channels: int, head_channels: int, num_outcomes: int) -> None:
+        super().__init__()
+        self.features = ConvNorm(channels, head_channels, 1)
+        self.hidden = nn.Linear(2 * head_channels, 2 * head_channels)
+        self.logits = final_layer(nn.Linear(2 * head_channels, num_outcomes))
+
+    def forward(self, trunk_BFRC: Tensor) -> Tensor:
+        features_B2F = pooled(functional.relu(self.features(trunk_BFRC)))
+        logits_BO: Tensor = self.logits(functional.relu(self.hidden(features_B2F)))
+        return logits_BO

@@ -1,0 +1,121 @@
+"""Layers that several networks are made of.
+
+Shapes: B batch, T tokens, R = B * T rows, H heads, W width, K width of a head, I inputs.
+"""
+
+import torch
+from torch import Tensor, nn
+
+FEED_FORWARD = 3
+"""Width between the two linear layers after attention, in widths of a token."""
+
+FINAL_STD = 0.01
+"""Of the weights of a last layer: an untrained network then finds all actions and outcomes about
+equally likely, and yet every layer learns from the first step."""
+
+FORBIDDEN = -1e4
+"""Added to the logits of what may not be attended to. Finite in half precision too."""
+
+
+def final_layer(layer: nn.Linear | nn.Conv2d) -> nn.Module:
+    """The same layer, its weights small."""
+    nn.init.normal_(layer.weight, std=FINAL_STD)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+class FeedForward(nn.Sequential):
+    """Two linear layers after a norm, to be added to what went in."""
+
+    def __init__(self, width: int, hidden_width: int, dropout: float = 0.0) -> None:
+        super().__init__(
+            nn.LayerNorm(width),
+            nn.Linear(width, hidden_width),
+            nn.ReLU(),
+            nn.Linear(hidden_width, width),
+            nn.Dropout(dropout),
+        )
+
+
+class Attention(nn.Module):
+    """Self-attention after a norm, to be added to what went in.
+
+    The products are plain batched ones: for two dozen tokens they beat fused attention.
+    """
+
+    def __init__(self, width: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.head_width = width // num_heads
+        self.norm = nn.LayerNorm(width)
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.mix = nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x_RW: Tensor, num_tokens: int, bias_B1TT: Tensor | None) -> Tensor:
+        both_R3W = self.query_key_value(self.norm(x_RW))
+        by_head = both_R3W.reshape(-1, num_tokens, 3, self.num_heads, self.head_width)
+        query_BHTK, key_BHTK, value_BHTK = by_head.permute(2, 0, 3, 1, 4)
+        logits_BHTT = (query_BHTK * self.head_width**-0.5) @ key_BHTK.transpose(2, 3)
+        if bias_B1TT is not None:
+            logits_BHTT = logits_BHTT + bias_B1TT
+        mixed_BHTK = torch.softmax(logits_BHTT, dim=3) @ value_BHTK
+        mixed_RW = mixed_BHTK.transpose(1, 2).reshape(-1, self.num_heads * self.head_width)
+        answer_RW: Tensor = self.dropout(self.mix(mixed_RW))
+        return answer_RW
+
+
+class TransformerLayer(nn.Module):
+    """Attention, then feed-forward, each added to what went in."""
+
+    def __init__(self, width: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attention = Attention(width, num_heads, dropout)
+        self.feed_forward = FeedForward(width, FEED_FORWARD * width, dropout)
+
+    def forward(self, x_RW: Tensor, num_tokens: int, bias_B1TT: Tensor | None) -> Tensor:
+        x_RW = x_RW + self.attention(x_RW, num_tokens, bias_B1TT)
+        x_RW = x_RW + self.feed_forward(x_RW)
+        return x_RW
+
+
+class Transformer(nn.Module):
+    """Layers one after the other, then a norm. With no layers, the norm alone.
+
+    Within, the tokens of all positions are the rows of one matrix: that is what linear layers are
+    fastest on.
+    """
+
+    def __init__(self, num_layers: int, width: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            TransformerLayer(width, num_heads, dropout) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x_BTW: Tensor, bias_B1TT: Tensor | None = None) -> Tensor:
+        """`bias_B1TT` is added to the logits of attention; it may be broadcast."""
+        num_tokens, width = x_BTW.shape[1], x_BTW.shape[2]
+        x_RW = x_BTW.reshape(-1, width)
+        for layer in self.layers:
+            x_RW = layer(x_RW, num_tokens, bias_B1TT)
+        normed_RW: Tensor = self.norm(x_RW)
+        return normed_RW.reshape(-1, num_tokens, width)
+
+
+class ResidualMlp(nn.Module):
+    """A linear layer, residual feed-forward blocks, then a norm."""
+
+    def __init__(self, num_inputs: int, width: int, num_blocks: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(num_inputs, width)
+        self.blocks = nn.ModuleList(FeedForward(width, width) for _ in range(num_blocks))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x_BI: Tensor) -> Tensor:
+        x_BW: Tensor = self.first(x_BI)
+        for block in self.blocks:
+            x_BW = x_BW + block(x_BW)
+        normed_BW: Tensor = self.norm(x_BW)
+        return normed_BW

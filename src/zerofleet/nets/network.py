@@ -1,0 +1,73 @@
+"""What all networks share: bytes in, policy and outcomes out.
+
+Shapes: B batch, N bytes of an observation, A actions, O outcomes.
+"""
+
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+
+from zerofleet.nets.spec import NetworkSpec
+
+
+class Output(NamedTuple):
+    policy_logits_BA: Tensor
+    """Of all actions, legal or not; whoever reads them leaves out what is not legal."""
+    outcome_logits_BO: Tensor
+    """How the game ends for the observer."""
+    auxiliary: dict[str, Tensor]
+    """What else was predicted, by name; empty unless training or asked for."""
+
+
+class AuxiliaryBatch(Protocol):
+    """What a batch must have for the auxiliary losses; rows go with those of the output."""
+
+    @property
+    def reply_B(self) -> Tensor:
+        """int64, the action that the other player answered with; -1 where there was none."""
+
+    @property
+    def final_observation_BN(self) -> Tensor:
+        """uint8, what the same observer saw when the game was over."""
+
+
+class NetworkOptions(BaseModel):
+    """The options of one kind of network: frozen, and checked when they are built."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Network(nn.Module):
+    """A network for one game.
+
+    Turning bytes into planes or tokens is its first layer. Nothing in it depends on the data but
+    through arithmetic, so it can be captured in CUDA graphs and compiled.
+    """
+
+    Options: ClassVar[type[NetworkOptions]]
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__()
+        self.spec = spec
+
+    @abstractmethod
+    def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
+        """Takes uint8 [B, N]. Auxiliary heads are computed in training, or as is said."""
+
+    def wants_auxiliary(self, with_auxiliary: bool | None) -> bool:
+        return self.training if with_auxiliary is None else with_auxiliary
+
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+        """A loss for each of `output.auxiliary`, the mean over the rows that have a target."""
+        return {}
+
+    @property
+    def num_parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def auxiliary_losses(network: Network, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+    """The auxiliary losses of a network, by the name of the head; not weighted."""
+    return network.auxiliary_losses(output, batch)

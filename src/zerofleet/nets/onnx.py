@@ -1,0 +1,92 @@
+"""Networks as ONNX: bytes in, policy logits and probabilities of outcomes out.
+
+Input `observations` uint8 [batch, N]; outputs `policy_logits` float32 [batch, A] and `outcomes`
+float32 [batch, O], the latter after a softmax. The batch can be of any size. Weights keep the names
+that they have in the network's state, so that others can be put in their place. The metadata have,
+as JSON, the network's `spec` and the names and shapes of all weights, `state_shapes`.
+
+Shapes: B batch, N bytes of an observation, A actions, O outcomes.
+"""
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from zerofleet.nets.build import from_spec
+from zerofleet.nets.network import Network, Output
+
+OPSET = 18
+PREFIX = "network."
+"""What the exporter puts before the names of weights: where they are in Answers."""
+
+
+class Answers(nn.Module):
+    """A network without auxiliary heads, its outcomes as probabilities."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observations_BN: Tensor) -> tuple[Tensor, Tensor]:
+        output: Output = self.network(observations_BN, with_auxiliary=False)
+        return output.policy_logits_BA.float(), output.outcome_logits_BO.float().softmax(dim=1)
+
+
+def export_onnx(network: Network, path: str | Path) -> None:
+    """Writes the network as one ONNX file, its weights inside."""
+    onnx.save_model(to_onnx(network), path)
+
+
+def to_onnx(network: Network) -> onnx.ModelProto:
+    """The network as ONNX. Not optimised, which whoever runs it does better. Takes seconds."""
+    own = from_spec(network.spec)  # the exporter is not to touch a network that is in training
+    own.load_state_dict(network.state_dict())
+    example_BN = torch.zeros(2, network.spec.observation_bytes, dtype=torch.uint8)
+    with warnings.catch_warnings(), quiet("torch.onnx"):
+        warnings.simplefilter("ignore")  # the exporter uses what torch itself has deprecated
+        program = torch.onnx.export(
+            Answers(own).eval(),
+            (example_BN,),
+            input_names=["observations"],
+            output_names=["policy_logits", "outcomes"],
+            dynamic_shapes={"observations_BN": {0: torch.export.Dim("batch")}},
+            opset_version=OPSET,
+            dynamo=True,
+            optimize=False,
+            verbose=False,
+        )
+    assert program is not None
+    model = program.model_proto
+    rename_weights(model.graph)
+    shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
+    metadata = {"spec": network.spec.to_dict(), "state_shapes": shapes}
+    onnx.helper.set_model_props(model, {key: json.dumps(value) for key, value in metadata.items()})
+    return model
+
+
+def rename_weights(graph: onnx.GraphProto) -> None:
+    """Gives weights the names that they have in the state of the network itself."""
+    for weight in graph.initializer:
+        weight.name = weight.name.removeprefix(PREFIX)
+    for node in graph.node:
+        for index, name in enumerate(node.input):
+            node.input[index] = name.removeprefix(PREFIX)
+
+
+@contextmanager
+def quiet(logger_name: str) -> Iterator[None]:
+    """Lets a logger speak of errors only."""
+    logger = logging.getLogger(logger_name)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,106 @@
+"""What a network is, apart from its weights: kind, options, and the game that it is for.
+
+A spec goes beside the weights as JSON. It is enough to build the network again, and to tell that
+weights belong to another game, board size or network.
+"""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from zerofleet.errors import BadText, Inconsistent, Unsupported
+from zerofleet.games import Game
+
+OptionValue = bool | int | float
+
+FORMAT = 1
+"""Grows when weights of the same spec would mean something else."""
+
+
+class NetworkSpec(BaseModel):
+    """Frozen. `spec.to_dict()` and `NetworkSpec.from_dict(values)` are each other's opposite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: int = FORMAT
+    kind: str
+    """The architecture: board, zones, cards, points or bytes."""
+    options: dict[str, OptionValue]
+    """All options of that kind."""
+    game: str
+    game_options: dict[str, str]
+    num_actions: int
+    num_outcomes: int
+    observation_bytes: int
+
+    @classmethod
+    def of(cls, game: Game, kind: str, options: dict[str, OptionValue]) -> Self:
+        return cls(
+            kind=kind,
+            options=options,
+            game=game.name,
+            game_options=game.options,
+            num_actions=game.num_actions,
+            num_outcomes=len(game.outcomes),
+            observation_bytes=game.observation_bytes,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain dict that can be written as JSON."""
+        return self.model_dump()
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        try:
+            spec = cls.model_validate(values)
+        except ValidationError as error:
+            raise BadText(f"not the spec of a network: {first_fault(error)}") from None
+        if spec.format != FORMAT:
+            raise Unsupported(
+                f"the spec of a network has format {spec.format}; this build reads {FORMAT}"
+            )
+        return spec
+
+    @property
+    def game_text(self) -> str:
+        """The game with its options: gomoku (size=15 line=5 rule=freestyle)."""
+        return with_options(self.game, self.game_options)
+
+    @property
+    def network_text(self) -> str:
+        """The network with its options: board (channels=32 num_blocks=4 ...)."""
+        return with_options(self.kind, self.options)
+
+
+def refuse_mismatch(spec: NetworkSpec, wanted: Game | NetworkSpec) -> None:
+    """Raises Inconsistent, naming both sides, unless weights of this spec fit what is wanted.
+
+    A game is fitted by weights that were made for it with the same options; a spec, besides that,
+    by weights of the same network.
+    """
+    if isinstance(wanted, Game):
+        wanted = NetworkSpec.of(wanted, spec.kind, spec.options)
+    if spec.game_text != wanted.game_text:
+        raise Inconsistent(f"weights of {spec.game_text} are not for {wanted.game_text}")
+    for count in ("num_actions", "num_outcomes", "observation_bytes"):
+        has, wants = getattr(spec, count), getattr(wanted, count)
+        if has != wants:
+            raise Inconsistent(
+                f"weights of {spec.game_text} with {count} {has} are not for one with {wants}"
+            )
+    if spec != wanted:
+        raise Inconsistent(
+            f"weights of the network {spec.network_text} are not for {wanted.network_text}"
+        )
+
+
+def with_options(name: str, options: dict[str, Any]) -> str:
+    listed = " ".join(f"{option}={value}" for option, value in options.items())
+    return f"{name} ({listed})" if listed else name
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first thing that pydantic found, in one line."""
+    fault = error.errors(include_url=False)[0]
+    where = ".".join(map(str, fault["loc"]))
+    return f"{where}: {fault['msg']}" if where else fault["msg"]

@@ -1,0 +1,143 @@
+"""A transformer over the zones of Beasty Bar: the queue in its order, sets of cards, and the hand.
+
+Each zone is encoded by itself, then all are brought together.
+
+- The queue: a token for each place in it, in order.
+- Bar and That's It, and in the same pass what is in piles and not seen: a token for each card, that
+  attends only to the cards in the same place; then their means, a token for each of these sets.
+- The hand: a token for each of the observer's cards.
+- The fusion: all of these, and a token for the counters; their mean stands for the position.
+
+Masks are added to logits or multiplied; nothing is indexed by data. What may attend to nothing
+attends to everything alike, and the mean of nothing is 0, so an empty zone gives finite numbers.
+
+Shapes: B batch, N bytes, Z the 24 cards, P places, Q places in the queue, S sets, M the observer's
+12 cards, T tokens of the fusion, G features of the counters, W width.
+"""
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from zerofleet.nets.beastybar import (
+    COUNTER_SCALES,
+    FRONT_OF_QUEUE,
+    IN_HAND,
+    NUM_CARDS,
+    NUM_SETS,
+    NUM_SPECIES,
+    QUEUE_SLOTS,
+    AuxiliaryHeads,
+    Bytes,
+    CardEmbedding,
+    Heads,
+    auxiliary_losses,
+    refuse_other_games,
+)
+from zerofleet.nets.layers import FORBIDDEN, Transformer
+from zerofleet.nets.network import AuxiliaryBatch, Network, NetworkOptions, Output
+from zerofleet.nets.spec import NetworkSpec
+
+
+class ZonesOptions(NetworkOptions):
+    hidden_dim: int = Field(64, ge=8, le=2048)
+    """Numbers per token. Doubling it costs about four times as much."""
+    num_heads: int = Field(2, ge=1)
+    """Heads of attention; they must divide hidden_dim. Few are faster."""
+    queue_layers: int = Field(1, ge=0, le=100)
+    """Over the places in the queue."""
+    bar_layers: int = Field(1, ge=0, le=100)
+    """Over the cards in bar and That's It. The most expensive ones: 24 tokens."""
+    hand_layers: int = Field(1, ge=0, le=100)
+    """Over the observer's 12 cards."""
+    fusion_layers: int = Field(1, ge=1, le=100)
+    """Over everything together."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of numbers left out in training."""
+    species_embedding_dim: int = Field(16, ge=1)
+    """Numbers that stand for a species before they are widened to a token."""
+    use_dueling: bool = True
+    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
+    use_auxiliary_heads: bool = True
+    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
+
+    @model_validator(mode="after")
+    def heads_divide_width(self) -> "ZonesOptions":
+        if self.hidden_dim % self.num_heads:
+            raise ValueError(f"num_heads {self.num_heads} must divide hidden_dim {self.hidden_dim}")
+        return self
+
+
+class ZonesNetwork(Network):
+    Options = ZonesOptions
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__(spec)
+        refuse_other_games(spec)
+        options = ZonesOptions.model_validate(spec.options)
+        width = options.hidden_dim
+
+        def layers(num_layers: int) -> Transformer:
+            return Transformer(num_layers, width, options.num_heads, options.dropout)
+
+        self.bytes = Bytes()
+        self.card = CardEmbedding(options.species_embedding_dim, width)
+        self.queue_place = nn.Parameter(0.1 * torch.randn(QUEUE_SLOTS, width))
+        self.set_place = nn.Parameter(0.1 * torch.randn(NUM_SETS, width))
+        self.counters = nn.Linear(len(COUNTER_SCALES) + NUM_SETS, width)
+        self.queue = layers(options.queue_layers)
+        self.sets = layers(options.bar_layers)
+        self.hand = layers(options.hand_layers)
+        self.fusion = layers(options.fusion_layers)
+        self.heads = Heads(width, spec, options.use_dueling)
+        self.auxiliary = AuxiliaryHeads(width) if options.use_auxiliary_heads else None
+
+    def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
+        is_at_BZP, counters_BG = self.bytes(observations_BN)
+        in_queue_BQZ = is_at_BZP[:, :, FRONT_OF_QUEUE:].transpose(1, 2)
+        in_set_BZS = is_at_BZP[:, :, :NUM_SETS]
+        in_hand_BM = is_at_BZP[:, :NUM_SPECIES, IN_HAND]
+        taken_BQ = in_queue_BQZ.sum(dim=2).clamp(max=1)
+        sizes_BS = in_set_BZS.sum(dim=1)
+
+        cards_ZW = self.card()
+        always_BS = torch.ones_like(sizes_BS)
+        sets_BSW = self.encoded_sets(cards_ZW, in_set_BZS, sizes_BS)
+        queue_BQW = self.queue(in_queue_BQZ @ cards_ZW + self.queue_place, only(taken_BQ))
+        in_place_BMW = in_hand_BM[:, :, None] * self.set_place[IN_HAND]
+        hand_BMW = self.hand(cards_ZW[:NUM_SPECIES] + in_place_BMW, only(in_hand_BM))
+        counters_BG = torch.cat([counters_BG, sizes_BS / NUM_CARDS], dim=1)
+        counters_B1W = self.counters(counters_BG)[:, None]
+
+        tokens_BTW = torch.cat([counters_B1W, sets_BSW, queue_BQW, hand_BMW], dim=1)
+        there_BT = torch.cat([always_BS[:, :1], always_BS, taken_BQ, in_hand_BM], dim=1)
+        fused_BTW = self.fusion(tokens_BTW, only(there_BT))
+        summary_BW = (there_BT[:, None] @ fused_BTW)[:, 0] / there_BT.sum(dim=1, keepdim=True)
+
+        auxiliary = {}
+        if self.auxiliary is not None and self.wants_auxiliary(with_auxiliary):
+            auxiliary = self.auxiliary(summary_BW)
+        policy_logits_BA, outcome_logits_BO = self.heads(summary_BW)
+        return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
+
+    def encoded_sets(self, cards_ZW: Tensor, in_set_BZS: Tensor, sizes_BS: Tensor) -> Tensor:
+        """The mean of the cards in each set, and which set it is."""
+        in_same_set_BZZ = in_set_BZS @ in_set_BZS.transpose(1, 2)
+        cards_BZW = self.sets(
+            cards_ZW + in_set_BZS @ self.set_place, forbidding(in_same_set_BZZ)[:, None]
+        )
+        sums_BSW: Tensor = in_set_BZS.transpose(1, 2) @ cards_BZW
+        return sums_BSW / sizes_BS.clamp(min=1)[:, :, None] + self.set_place
+
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+        return auxiliary_losses(output, batch)
+
+
+def forbidding(allowed: Tensor) -> Tensor:
+    """What to add to the logits of attention: nothing where allowed is 1, FORBIDDEN where 0."""
+    return FORBIDDEN * (1 - allowed)
+
+
+def only(there_BT: Tensor) -> Tensor:
+    """The same for tokens that all attend to those that are there, [B, 1, 1, T]."""
+    return forbidding(there_BT)[:, None, None]

@@ -1,0 +1,34 @@
+"""Keeps the newest episodes and draws training samples from them.
+
+    replay = Replay(folder, game, config, seed=1)
+    replay.accept(episodes)
+    if replay.limiter.may_train(1024):
+        step(replay.sampler.sample(1024))
+        replay.limiter.trained(1024)
+
+Samples are uniform over positions, not games, so long games weigh more. Rows are derived from an
+episode once, when it arrives, by replaying it in the core, and can always be derived again.
+"""
+
+from zerofleet.replay.errors import LogFull, LogInUse
+from zerofleet.replay.limiter import LimiterState, RateLimiter, Waiting
+from zerofleet.replay.log import EpisodeLog
+from zerofleet.replay.opening import LogPosition, OpenReport
+from zerofleet.replay.replay import Replay
+from zerofleet.replay.sampler import Batch, Sampler
+from zerofleet.replay.window import Window
+
+__all__ = [
+    "Batch",
+    "EpisodeLog",
+    "LimiterState",
+    "LogFull",
+    "LogInUse",
+    "LogPosition",
+    "OpenReport",
+    "RateLimiter",
+    "Replay",
+    "Sampler",
+    "Waiting",
+    "Window",
+]

@@ -1,0 +1,126 @@
+"""Holds samples trained to positions made: whoever is ahead waits.
+
+    samples due = samples_per_position * positions made after the least fill
+
+Training never exceeds what is due. Self-play may run ahead of it, by 5 % or by two of the largest
+quanta where that is more (a quantum is a batch, or the positions that arrive at once), so that
+neither side waits for each game of the other. Finished episodes always count; only new moves wait.
+"""
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from zerofleet.config import ReplayConfig
+
+SLACK_SHARE = 0.05
+SLACK_QUANTA = 2
+
+
+@dataclass(frozen=True)
+class LimiterState:
+    """What the limiter goes on from, counted from the start of the run."""
+
+    num_positions: int = 0
+    num_samples: int = 0
+    largest_quantum: float = 0.0
+    """In samples."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Which side has to wait now, and why."""
+
+    side: Literal["self-play", "trainer", "nobody"]
+    reason: str
+
+
+class RateLimiter:
+    """Threads of both sides may tell, ask and wait."""
+
+    def __init__(self, config: ReplayConfig, state: LimiterState | None = None) -> None:
+        self._samples_per_position = config.samples_per_position
+        self._least_positions = config.least_positions
+        self._state = state or LimiterState()
+        self._batch_size = 1
+        self._changed = threading.Condition()
+
+    @property
+    def state(self) -> LimiterState:
+        return self._state
+
+    def made(self, num_positions: int) -> None:
+        """Tells that so many positions arrived at once."""
+        with self._changed:
+            total = self._state.num_positions + num_positions
+            self._state = replace(self._state, num_positions=total)
+            self._see_quantum(num_positions * self._samples_per_position)
+            self._changed.notify_all()
+
+    def trained(self, num_samples: int) -> None:
+        """Tells that a batch of so many samples was trained."""
+        with self._changed:
+            total = self._state.num_samples + num_samples
+            self._state = replace(self._state, num_samples=total)
+            self._changed.notify_all()
+
+    def may_train(self, num_samples: int) -> bool:
+        """Whether a batch of so many samples may be trained now."""
+        return self.wait_to_train(num_samples, timeout_s=0)
+
+    def may_play(self) -> bool:
+        """Whether new moves may be made now."""
+        return self.wait_to_play(timeout_s=0)
+
+    def wait_to_train(self, num_samples: int, timeout_s: float) -> bool:
+        """Waits until a batch may be trained; False where it still may not."""
+        with self._changed:
+            self._batch_size = num_samples
+            self._see_quantum(num_samples)
+            self._changed.notify_all()
+            return self._changed.wait_for(self._trainer_may, timeout_s)
+
+    def wait_to_play(self, timeout_s: float) -> bool:
+        """Waits until new moves may be made; False where they still may not."""
+        with self._changed:
+            return self._changed.wait_for(self._self_play_may, timeout_s)
+
+    @property
+    def waiting(self) -> Waiting:
+        with self._changed:
+            num_made = self._state.num_positions
+            if num_made < self._least_positions:
+                return Waiting(
+                    "trainer",
+                    f"training starts at {self._least_positions} positions; {num_made} are made",
+                )
+            counted = num_made - self._least_positions
+            now = (
+                f"{self._state.num_samples} samples trained for {counted} positions, "
+                f"{self._samples_per_position:g} each wanted"
+            )
+            if not self._self_play_may():
+                return Waiting("self-play", f"it is ahead of training: {now}")
+            if not self._trainer_may():
+                return Waiting("trainer", f"it needs more positions: {now}")
+            return Waiting("nobody", now)
+
+    def _samples_left(self) -> float:
+        """Due and not trained yet; before the least fill none are due."""
+        counted = max(0, self._state.num_positions - self._least_positions)
+        return counted * self._samples_per_position - self._state.num_samples
+
+    def _trainer_may(self) -> bool:
+        return self._samples_left() >= self._batch_size
+
+    def _self_play_may(self) -> bool:
+        # What is allowed now may arrive as one more quantum, so that much is kept free. What is
+        # left, at least a quantum, is enough for a batch: the two sides never both wait.
+        left = self._samples_left()
+        quantum = self._state.largest_quantum
+        slack = max(SLACK_SHARE * (left + self._state.num_samples), SLACK_QUANTA * quantum)
+        return left <= slack - quantum
+
+    def _see_quantum(self, num_samples: float) -> None:
+        if num_samples > self._state.largest_quantum:
+            self._state = replace(self._state, largest_quantum=float(num_samples))

@@ -1,0 +1,86 @@
+"""The replay as a whole, as a trainer holds it: episodes in, samples out."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from zerofleet.config import ReplayConfig
+from zerofleet.games import Episode, Game
+from zerofleet.replay.limiter import LimiterState, RateLimiter
+from zerofleet.replay.log import EpisodeLog
+from zerofleet.replay.opening import LogPosition
+from zerofleet.replay.sampler import Sampler
+from zerofleet.replay.window import Window
+
+
+class Replay:
+    """The log of a folder with its window, sampler and limiter, kept in step with one another."""
+
+    def __init__(
+        self,
+        folder: Path,
+        game: Game,
+        config: ReplayConfig,
+        seed: int,
+        state: dict[str, Any] | None = None,
+        exactly: bool = False,
+    ) -> None:
+        """Opens the log and fills the window from it. With a `state` it goes on from there.
+
+        Episodes that were logged after that state are kept and count as made. With `exactly` they
+        are removed instead: samples then come as if nothing had happened since.
+        """
+        self._game = game
+        until = LogPosition(**state["log"]) if exactly and state is not None else None
+        self.log = EpisodeLog(folder, game, config, until)
+        try:
+            self.window = filled_window(self.log, game, config)
+            self.sampler = Sampler(self.window, game, config, seed)
+            limited = LimiterState()
+            if state is not None:
+                self.sampler.restore(state["sampler"])
+                limited = LimiterState(**state["limiter"])
+            num_made = self.log.position.num_positions
+            self.limiter = RateLimiter(config, replace(limited, num_positions=num_made))
+        except BaseException:
+            self.log.close()
+            raise
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint; can be written as JSON. `log.sync` makes it true for a dead machine."""
+        return {
+            "log": asdict(self.log.position),
+            "sampler": self.sampler.state,
+            "limiter": asdict(self.limiter.state),
+        }
+
+    def accept(self, episodes: Sequence[bytes]) -> int:
+        """Logs the episodes that are new, derives their rows, and says how many positions came.
+
+        Each is played again by the rules first; one that cannot be is refused, and with it all.
+        LogFull leaves everything as it was.
+        """
+        decoded = [Episode.decode(data) for data in episodes]
+        rows = [episode.rows(self._game) for episode in decoded]
+        is_new = self.log.append(decoded, [len(each.observer) for each in rows])
+        num_before = self.window.num_added
+        for each, new in zip(rows, is_new, strict=True):
+            if new:
+                self.window.add(each)
+        num_positions = self.window.num_added - num_before
+        self.limiter.made(num_positions)
+        return num_positions
+
+    def close(self) -> None:
+        self.log.close()
+
+
+def filled_window(log: EpisodeLog, game: Game, config: ReplayConfig) -> Window:
+    """The window as it was when the newest episode of the log had arrived."""
+    num_before, episodes = log.newest(config.window_positions)
+    window = Window(game, config.window_positions, num_before)
+    for data in episodes:
+        window.add(Episode.decode(data).rows(game))
+    return window

@@ -1,0 +1,107 @@
+"""The bytes of one file of the episode log.
+
+Numbers are little-endian; checks are CRC-32.
+
+    "ZFL" | format u8 | length of the text u32 | check of the text and of all before it u32 | text
+    then records: length of the episode u32 | positions u32 | worker u64 | sequence u64 |
+                  check of the episode u32 | check of the fields before u32 | episode
+
+The text is JSON: the game, its options, how much was logged before this file, and which ids. So the
+log still knows what it has counted when its oldest files are gone. The head of a record has its own
+check: a record that ends too early is torn, anything else that is wrong is damage.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+from zlib import crc32
+
+from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.games import Episode
+from zerofleet.replay.ids import Ranges
+
+MAGIC = b"ZFL"
+FORMAT = 1
+FILE_HEAD = struct.Struct("<3sBI")
+RECORD_HEAD = struct.Struct("<IIQQI")
+CHECK = struct.Struct("<I")
+RECORD_HEAD_BYTES = RECORD_HEAD.size + CHECK.size
+
+
+@dataclass(frozen=True)
+class SegmentText:
+    """What a file says of itself."""
+
+    game: str
+    options: dict[str, str]
+    episodes_before: int
+    positions_before: int
+    ids_before: dict[str, Ranges]
+
+
+class Record(NamedTuple):
+    """Where an episode lies in a file, and what is known of it without reading it."""
+
+    worker: int
+    sequence: int
+    num_positions: int
+    start: int
+    """Of the episode; its head lies before."""
+    end: int
+
+
+class Torn(BadBytes):
+    """The file ends within a record: whoever wrote it was stopped."""
+
+
+class Damaged(BadBytes):
+    """The bytes are not what was written."""
+
+
+def head_bytes(text: SegmentText) -> bytes:
+    body = json.dumps(asdict(text), sort_keys=True).encode()
+    head = FILE_HEAD.pack(MAGIC, FORMAT, len(body))
+    return head + CHECK.pack(crc32(body, crc32(head))) + body
+
+
+def record_bytes(episode: Episode, num_positions: int) -> bytes:
+    body = episode.encode()
+    head = RECORD_HEAD.pack(len(body), num_positions, episode.worker, episode.sequence, crc32(body))
+    return head + CHECK.pack(crc32(head)) + body
+
+
+def read_head(data: bytes, name: str) -> tuple[SegmentText, int]:
+    """What the file of that name says of itself, and where its records begin."""
+    text_start = FILE_HEAD.size + CHECK.size
+    if len(data) < text_start:
+        raise Damaged(f"{name}: {len(data)} bytes, too few for its head")
+    magic, version, length = FILE_HEAD.unpack_from(data)
+    (check,) = CHECK.unpack_from(data, FILE_HEAD.size)
+    end = text_start + length
+    if magic != MAGIC or check != crc32(data[text_start:end], crc32(data[: FILE_HEAD.size])):
+        raise Damaged(f"{name}: its head is damaged")
+    if version != FORMAT:
+        raise Unsupported(f"{name}: format {version}; this build reads {FORMAT}")
+    return SegmentText(**json.loads(data[text_start:end])), end
+
+
+def read_records(data: bytes, start: int, name: str) -> Iterator[Record]:
+    """The records one after another; raises Torn or Damaged where one is not whole."""
+    view = memoryview(data)
+    while start < len(data):
+        body_start = start + RECORD_HEAD_BYTES
+        if body_start > len(data):
+            raise Torn(f"{name}: the record at byte {start} ends too early")
+        length, num_positions, worker, sequence, body_check = RECORD_HEAD.unpack_from(data, start)
+        (head_check,) = CHECK.unpack_from(data, start + RECORD_HEAD.size)
+        if head_check != crc32(view[start : start + RECORD_HEAD.size]):
+            raise Damaged(f"{name}: the head of the record at byte {start} is damaged")
+        end = body_start + length
+        if end > len(data):
+            raise Torn(f"{name}: the record at byte {start} ends too early")
+        if body_check != crc32(view[body_start:end]):
+            raise Damaged(f"{name}: the episode of the record at byte {start} is damaged")
+        yield Record(worker, sequence, num_positions, body_start, end)
+        start = end

@@ -1,0 +1,299 @@
+"""Run folders: all that belongs to one training run, under its name.
+
+    runs/c4/
+      run.json        what it is: format, id, game, options, when it was made
+      config.yaml     all its settings
+      metrics.jsonl   what was measured
+      episodes/       its games; checkpoints/, weights/, tensorboard/ beside them
+      run.lock        held by the process that has the run
+
+A run that exists is gone on with. One process has a run at a time; when it dies, however it dies,
+the next can have it.
+"""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from zerofleet import metrics
+from zerofleet.config import Config, GameConfig, differences, load, read, unknown_name
+from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported, ZerofleetError
+from zerofleet.files import write_whole
+
+FORMAT = 1
+"""Of a run folder. It changes when folders of before can no longer be gone on with."""
+
+FACTS, CONFIG, LOCK = "run.json", "config.yaml", "run.lock"
+MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
+"""What a folder holds before it is a run."""
+
+FIXED_SECTIONS = ("game", "network")
+"""Settings that a run keeps for good."""
+
+
+class RunInUse(ZerofleetError):
+    """Another process has this run."""
+
+
+class RunFacts(BaseModel):
+    """What run.json holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: int
+    id: str
+    game: str
+    options: dict[str, int | str]
+    created: AwareDatetime
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder and what it is."""
+
+    folder: Path
+    facts: RunFacts
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def config_path(self) -> Path:
+        return self.folder / CONFIG
+
+    @property
+    def episodes(self) -> Path:
+        return self.folder / "episodes"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.folder / "checkpoints"
+
+    @property
+    def weights(self) -> Path:
+        return self.folder / "weights"
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A line of a list of runs."""
+
+    name: str
+    game: str
+    num_steps: int
+    num_games: int
+    age_s: float
+    size_bytes: int
+    fault: str
+    """What is wrong with its folder; else empty."""
+
+
+# ---- finding
+
+
+def runs_folder() -> Path:
+    """Where runs are: $ZEROFLEET_RUNS, else runs/ in the current folder."""
+    return Path(os.environ.get("ZEROFLEET_RUNS") or "runs")
+
+
+def run_names() -> list[str]:
+    """The runs there are."""
+    return sorted(path.parent.name for path in runs_folder().glob(f"[!.]*/{FACTS}"))
+
+
+def find(name: str) -> Run:
+    """A run that exists."""
+    return read_run(folder_of(name))
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a run that exists, damaged or not."""
+    if name not in run_names():
+        known = unknown_name("run", name, run_names())
+        raise Unsupported(f"{known} (in {runs_folder()})")
+    return runs_folder() / name
+
+
+def runs() -> list[RunSummary]:
+    """All runs by name, with how far they are. A damaged one is listed with its fault."""
+    return [summary(runs_folder() / name) for name in run_names()]
+
+
+def summary(folder: Path) -> RunSummary:
+    size_bytes = folder_bytes(folder)
+    try:
+        run = read_run(folder)
+        newest = metrics.latest(folder).values()
+    except ZerofleetError as error:
+        return RunSummary(folder.name, "?", 0, 0, 0, size_bytes, str(error))
+    return RunSummary(
+        name=run.name,
+        game=game_text(run.facts.game, run.facts.options),
+        num_steps=max((record["step"] for record in newest), default=0),
+        num_games=max((record.get("games", 0) for record in newest), default=0),
+        age_s=time.time() - run.facts.created.timestamp(),
+        size_bytes=size_bytes,
+        fault="",
+    )
+
+
+def read_run(folder: Path) -> Run:
+    """What a run folder says of itself. One of another format is refused."""
+    path = folder / FACTS
+    try:
+        text = path.read_text()
+        found = json.loads(text)
+        if isinstance(found, dict) and found.get("format", FORMAT) != FORMAT:
+            raise Unsupported(
+                f"{folder} has run format {found['format']}; this zerofleet reads {FORMAT}"
+            )
+        return Run(folder, RunFacts.model_validate_json(text))
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
+        raise BadBytes(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def folder_bytes(folder: Path) -> int:
+    size_bytes = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # a run that is training removes files
+            size_bytes += path.lstat().st_size if path.is_file() else 0
+    return size_bytes
+
+
+def game_text(game: str, options: Mapping[str, int | str]) -> str:
+    """The game with its options: gomoku size=9 line=5 rule=freestyle."""
+    return " ".join([game, *(f"{name}={value}" for name, value in options.items())])
+
+
+# ---- having
+
+
+def config_for(
+    name: str,
+    game: str,
+    preset: str | None = None,
+    path: Path | None = None,
+    overrides: Sequence[str] = (),
+    options: Mapping[str, int | str] | None = None,
+) -> Config:
+    """The settings to train a run with: a new one's from its preset, an old one's its own.
+
+    An old run changes to another preset or file only where one is named.
+    """
+    if preset is None and path is None and name in run_names():
+        path = find(name).config_path
+    return load(game, preset or "fast", path, overrides, options)
+
+
+@contextmanager
+def create_or_open(name: str, config: Config, say: Callable[[str], None] = print) -> Iterator[Run]:
+    """Has a run for as long as the context lasts: a new one, or the one of that name.
+
+    A run keeps its game and network; other settings that differ from its own are changed, and each
+    change is said.
+    """
+    folder = new_folder(name)
+    with locked(folder):
+        if (folder / FACTS).exists():
+            run = read_run(folder)
+            change_settings(run, config, say)
+        else:
+            run = create(folder, config)
+        yield run
+
+
+def check_name(name: str) -> str:
+    """A name that a run can have."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise BadText(
+            f"a run cannot be called {name!r}: letters, digits, '.', '_' and '-' are allowed, and "
+            "a letter or digit comes first"
+        )
+    return name
+
+
+def new_folder(name: str) -> Path:
+    """A folder that is a run, or can become one."""
+    folder = runs_folder() / check_name(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise Inconsistent(f"{folder} is in the way: it is no folder; use another name") from None
+    present = {path.name for path in folder.iterdir()}
+    if FACTS not in present and present - MADE_FIRST:
+        raise Inconsistent(f"{folder} is no run: it has files but no {FACTS}; use another name")
+    return folder
+
+
+def create(folder: Path, config: Config) -> Run:
+    facts = RunFacts(
+        format=FORMAT,
+        id=uuid.uuid4().hex,
+        game=config.game.name,
+        options=config.game.options,
+        created=datetime.now(UTC).replace(microsecond=0),
+    )
+    write_whole(folder / CONFIG, config.to_yaml().encode())
+    write_whole(folder / FACTS, (facts.model_dump_json(indent=1) + "\n").encode())
+    return Run(folder, facts)
+
+
+def change_settings(run: Run, config: Config, say: Callable[[str], None]) -> None:
+    if GameConfig(name=run.facts.game, options=run.facts.options) != config.game:
+        raise Inconsistent(
+            f"{run.folder} is a run of {game_text(run.facts.game, run.facts.options)}, not of "
+            f"{game_text(config.game.name, config.game.options)}; use another name"
+        )
+    changes = differences(read(run.config_path), config)
+    for name, (old, new) in changes.items():
+        if name.partition(".")[0] in FIXED_SECTIONS:
+            raise Inconsistent(
+                f"{run.folder} was begun with {name}={old}, which cannot become {new}; use another "
+                "name"
+            )
+    if changes:
+        write_whole(run.config_path, config.to_yaml().encode())
+    for name, (old, new) in changes.items():
+        say(f"{run.folder}: {name} was {old}, is now {new}")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps other processes from having the run in a folder."""
+    with (folder / LOCK).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise RunInUse(
+                f"{folder} is in use by {file.read().strip() or 'another process'}; stop that, or "
+                "use another name"
+            ) from None
+        if os.fstat(file.fileno()).st_nlink == 0:
+            raise RunInUse(f"{folder} was being removed; try again")
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        yield
+
+
+def remove(name: str) -> None:
+    """Removes a run that nobody has, with all that is in it."""
+    folder = folder_of(name)
+    with locked(folder):
+        doomed = folder.with_name(f".removed-{name}-{uuid.uuid4().hex}")
+        folder.rename(doomed)
+        shutil.rmtree(doomed)

@@ -1,0 +1,333 @@
+"""Everything that can be set in a run: what it is, what it may be, and what it trades.
+
+Frozen, and checked when built. How they are read from files is in zerofleet.config. There is no
+setting for a secret: those come from the environment.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
+
+Count = Annotated[int, Field(ge=1, le=2**32 - 2)]
+CountOrZero = Annotated[int, Field(ge=0, le=2**32 - 2)]
+Bytes = Annotated[int, Field(ge=1, le=2**40)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class Section(BaseModel):
+    """Settings that belong together; frozen, and nothing is converted to fit."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        validate_default=True,
+    )
+
+
+class GameConfig(Section):
+    """What is played."""
+
+    name: str
+    """One of `zerofleet games`."""
+
+    options: dict[str, int | str] = {}
+    """The game's options, such as Gomoku's size. A larger board takes longer games, a larger
+    network and many more of both."""
+
+
+class SearchConfig(Section):
+    """The search of a decision that gives a policy target."""
+
+    num_simulations: Count = 200
+    """Leaf evaluations per move. Doubling it roughly doubles the cost of a game and gives better
+    policy targets."""
+
+    root: Literal["puct", "gumbel"] = "puct"
+    """puct, or gumbel, whose targets are good with few simulations but which plays without
+    temperature and keeps no tree."""
+
+    c_puct: Weight = 0
+    """Weight of the prior against the values found. Larger looks wider, smaller deeper. 0: what
+    suits the game."""
+
+    fpu_reduction: Annotated[float, Field(ge=0, le=2)] = 0.2
+    """How much worse than its parent an action not yet tried is thought to be. Larger looks deeper
+    where priors are good, and finds less where they are not."""
+
+    dirichlet_epsilon: Share = 0.25
+    """Share of noise in the root's priors (PUCT). More finds what the network overlooks, at the
+    price of visits to bad actions."""
+
+    dirichlet_alpha: Weight = 0
+    """Concentration of that noise; smaller puts it on fewer actions. 0: 10 / legal actions."""
+
+    forced_playouts: Weight = 2
+    """Visits that noise is owed at the root; targets are cleared of them. 0 is off: cheaper, and
+    noise is looked at less."""
+
+    prove: bool = True
+    """Prove wins and losses where nothing is hidden. Costs little; off to see the search bare."""
+
+    opponent_nodes: Literal["pooled", "per_hand"] = "pooled"
+    """How an opponent's decision is remembered where its hand is hidden: all hands in one node,
+    which gathers visits faster, or one node each, which tells them apart."""
+
+    max_considered: Annotated[int, Field(ge=0, le=65535)] = 0
+    """Gumbel: root actions that get a look. Fewer are looked at more closely. 0: as many as the
+    simulations can tell apart."""
+
+    gumbel_scale: Weight = 1
+    """Gumbel: noise that draws the candidates. More explores, less plays stronger games."""
+
+    gumbel_c_visit: Weight = 50
+    """Gumbel: with gumbel_c_scale, how strongly the values found move the policy. Larger trusts
+    the search over the network."""
+
+    gumbel_c_scale: Weight = 0.5
+    """Gumbel: see gumbel_c_visit."""
+
+    max_bytes: Bytes = 2**26
+    """Memory of one game's tree, of which there are num_groups * games_per_group. When it is
+    reached a search ends early."""
+
+
+class SelfPlayConfig(Section):
+    """How games are played against itself."""
+
+    full_search_share: Annotated[float, Field(gt=0, le=1)] = 1
+    """Share of decisions that are searched fully and give a policy target. The others get a cheap
+    search without exploration: more games, so more results to learn values from, for the same
+    work, but fewer policies."""
+
+    cheap_simulations: Count = 32
+    """Simulations of a cheap search. Fewer give more games, weaker ones."""
+
+    temperature: Weight = 1
+    """Actions are drawn in proportion to visits ** (1 / temperature) (PUCT). Higher plays more
+    varied and weaker games."""
+
+    temperature_drop_move: CountOrZero = 30
+    """Decisions of a game after which final_temperature holds. Later is more varied."""
+
+    final_temperature: Weight = 0
+    """The temperature after that. 0 plays the best action, so results are worth more."""
+
+    reuse_tree: bool = True
+    """Keep the part of the tree that was played into (PUCT, nothing hidden): more looks for the
+    same work, but trees stay larger."""
+
+    cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 2**24
+    """Memory for remembered evaluations, per group. 0 remembers none. Pays where games share
+    openings and the network is slow."""
+
+    num_groups: Count = 4
+    """Groups of games. While one is evaluated the others search: with too few, one side waits."""
+
+    games_per_group: Count = 512
+    """Games in a group, so also leaves in a batch. More uses a GPU better; fewer finish games, and
+    new weights are used, sooner."""
+
+
+class NetworkConfig(Section):
+    """The network that learns. It cannot change during a run."""
+
+    preset: str = "small"
+    """tiny, small, medium or large. Larger is stronger in the end, slower all along."""
+
+    options: dict[str, bool | int | float] = {}
+    """What differs from the preset, by the network's own names."""
+
+
+class ReplayConfig(Section):
+    """Which games are learnt from, and how often."""
+
+    window_positions: Count = 1_000_000
+    """Positions that samples are drawn from, the newest. More is steadier, fewer is fresher."""
+
+    least_positions: Count = 20_000
+    """Positions before training begins. Fewer begins sooner and learns the first games by heart."""
+
+    samples_per_position: Annotated[float, Field(gt=0, le=1000)] = 8
+    """How often a position is trained on, on average. More makes the most of each game, too much
+    overfits; the faster of self-play and training waits for the other."""
+
+    value_target_search_share: Share = 0.25
+    """Share of what the search thought in the value target; the rest is how the game ended. More
+    is less noisy, and believes the network's own errors longer."""
+
+    surprise_share: Share = 0
+    """Share of the draws that goes by how much the search corrected the network, instead of
+    evenly. More looks at what is new, and less at the rest."""
+
+    segment_bytes: Annotated[int, Field(ge=2**10, le=2**30)] = 2**24
+    """Size of one file of the log of games. Old games are removed by whole files: smaller follows
+    the bounds more closely, with more files."""
+
+    max_log_bytes: Annotated[int, Field(ge=2**10, le=2**50)] = 2**32
+    """Disk for the log of games. Above it the oldest are removed, but none that the window
+    needs."""
+
+    fsync_interval_s: Annotated[float, Field(ge=0, le=3600)] = 2
+    """Longest time between forcing games to the disk itself. More is faster, and loses more where
+    a machine loses power; a killed process loses nothing."""
+
+    @model_validator(mode="after")
+    def _training_can_begin(self) -> Self:
+        if self.least_positions > self.window_positions:
+            raise ValueError(
+                f"least_positions ({self.least_positions}) is more than window_positions "
+                f"({self.window_positions}), so training would never begin"
+            )
+        return self
+
+
+class TrainConfig(Section):
+    """How the network learns."""
+
+    batch_size: Count = 1024
+    """Samples per step. Larger is smoother and uses a GPU better, with fewer steps per game."""
+
+    learning_rate: Annotated[float, Field(gt=0, le=10)] = 1e-3
+    """Of AdamW, after the warm-up. Larger learns faster until it diverges."""
+
+    weight_decay: Weight = 1e-4
+    """Pull of matrices and kernels to zero. More generalises better until it fits worse."""
+
+    max_grad_norm: Annotated[float, Field(gt=0, le=1e6)] = 1
+    """Gradients longer than this are shortened. Smaller is safer and slower."""
+
+    warmup_steps: CountOrZero = 200
+    """Steps in which the rate rises to its full height. Fewer risks a bad start."""
+
+    schedule: Literal["constant", "cosine"] = "constant"
+    """constant can go on for ever; cosine falls to nothing at total_steps and ends stronger."""
+
+    total_steps: CountOrZero = 0
+    """Where the cosine ends. 0 with a constant rate, which has no end."""
+
+    value_loss_weight: Weight = 1
+    """Weight of the outcome's loss beside the policy's."""
+
+    auxiliary_loss_weight: Weight = 0.15
+    """Weight of each auxiliary head's loss. More teaches the body faster, and distracts it."""
+
+    average_decay: Annotated[float, Field(ge=0, lt=1)] = 0.995
+    """How slowly the moving average, which plays, follows the weights. Nearer 1 is steadier and
+    later. 0: the weights themselves."""
+
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    """Numbers of the forward pass; shorter ones are faster on a GPU. auto: bf16 where a GPU has it,
+    else fp16 there, fp32 on a CPU."""
+
+    publish_every_steps: Count = 200
+    """Steps between versions of the weights that play. Fewer is fresher, with more swaps and
+    cache misses."""
+
+    checkpoint_every_steps: Count | None = None
+    """Steps between checkpoints. Fewer loses less at a crash and writes more. null: see
+    checkpoint_every_minutes."""
+
+    checkpoint_every_minutes: Annotated[float, Field(gt=0, le=1e6)] | None = 5
+    """Minutes between checkpoints; where both are set, whichever comes first. Where neither is,
+    only the end is kept."""
+
+    keep_checkpoints: Count = 3
+    """Checkpoints that stay on disk, the newest. More survives more damage and takes more room."""
+
+    @model_validator(mode="after")
+    def _a_cosine_has_an_end(self) -> Self:
+        if self.schedule == "cosine" and self.total_steps <= self.warmup_steps:
+            raise ValueError(
+                f"schedule cosine needs total_steps above warmup_steps ({self.warmup_steps}), "
+                f"got {self.total_steps}"
+            )
+        return self
+
+
+class StopConfig(Section):
+    """When a run is done, whichever comes first. Where all are null, Ctrl-C ends it."""
+
+    steps: Count | None = None
+    """Training steps of the whole run."""
+
+    games: Count | None = None
+    """Finished games of the whole run."""
+
+    positions: Count | None = None
+    """Positions of those games."""
+
+    minutes: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    """Minutes of this session: one that goes on with a run counts anew."""
+
+
+class RunConfig(Section):
+    """Where and how a run runs."""
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    """Of weights, games and samples. Only a deterministic run is repeated by it."""
+
+    deterministic: bool = False
+    """Self-play and training take turns in one thread: slow, but a run can be repeated bit by
+    bit."""
+
+    device: Device = "auto"
+    """auto: CUDA, then MPS, then CPU."""
+
+    num_threads: Annotated[int, Field(ge=0, le=4096)] = 0
+    """Threads for search, inference and training together. 0: one for each core."""
+
+    evaluator: Literal["auto", "torch", "onnx"] = "auto"
+    """What answers leaves. auto: ONNX Runtime on a CPU, where it is faster, else torch."""
+
+    inference_threads: Annotated[int, Field(ge=0, le=4096)] = 0
+    """How many of num_threads play on a CPU, each searching and evaluating by turns; the others
+    train. 0: all but a quarter."""
+
+
+class Config(Section):
+    """All settings of a run."""
+
+    game: GameConfig
+    search: SearchConfig = SearchConfig()
+    selfplay: SelfPlayConfig = SelfPlayConfig()
+    network: NetworkConfig = NetworkConfig()
+    replay: ReplayConfig = ReplayConfig()
+    train: TrainConfig = TrainConfig()
+    stop: StopConfig = StopConfig()
+    run: RunConfig = RunConfig()
+
+    def for_core(self) -> dict[str, Any]:
+        """The settings of search and self-play as the core's self-play takes them."""
+        selfplay = self.selfplay.model_dump(exclude={"num_groups", "games_per_group"})
+        return self.search.model_dump() | selfplay
+
+    def to_yaml(self) -> str:
+        """Every setting, as a file that `read` reads."""
+        return yaml.safe_dump(self.model_dump(), sort_keys=False)
+
+
+def differences(old: Config, new: Config) -> dict[str, tuple[Any, Any]]:
+    """The settings that differ, by full name, with their old and new values."""
+    before, after = (dict(_leaves(each.model_dump())) for each in (old, new))
+    names = dict.fromkeys([*before, *after])
+    return {
+        name: (before.get(name), after.get(name))
+        for name in names
+        if before.get(name) != after.get(name)
+    }
+
+
+def _leaves(settings: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{outer}{name}.")
+        else:
+            yield f"{outer}{name}", value

@@ -1,0 +1,150 @@
+"""The trainer role: takes episodes in, makes steps, publishes weights, writes checkpoints."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from zerofleet.bus import MemoryBus
+from zerofleet.config import TrainConfig
+from zerofleet.metrics import MetricsLog
+from zerofleet.replay import LogFull, Replay
+from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
+from zerofleet.training.trainer import StepReport, Trainer
+from zerofleet.weights import Weights, WeightsStore
+
+REPORT_EVERY_S = 5.0
+"""How often the means of the last steps are written down."""
+
+DISK_RETRY_S = 5.0
+
+
+@dataclass
+class TrainerTimes:
+    """Seconds of the trainer's thread, by what it did."""
+
+    training_s: float = 0.0
+    intake_s: float = 0.0
+    waiting_for_games_s: float = 0.0
+
+
+@dataclass
+class Means:
+    """Means of what steps found since the last report."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+    num_steps: int = 0
+
+    def add(self, report: StepReport) -> None:
+        values = report.values | {"grad_norm": report.grad_norm}
+        for name, value in values.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+        self.num_steps += 1
+
+    def values(self) -> dict[str, float]:
+        return {name: total / self.num_steps for name, total in self.sums.items()}
+
+
+class TrainingLoop:
+    def __init__(
+        self,
+        trainer: Trainer,
+        replay: Replay,
+        checkpoints: CheckpointStore,
+        weights: WeightsStore,
+        bus: MemoryBus,
+        metrics: MetricsLog,
+        settings: TrainConfig,
+    ) -> None:
+        self.trainer = trainer
+        self.replay = replay
+        self.checkpoints = checkpoints
+        self.weights = weights
+        self.bus = bus
+        self.metrics = metrics
+        self.settings = settings
+        self.times = TrainerTimes()
+        self.last_losses: dict[str, float] = {}
+        self._learning_rate = 0.0
+        self._means = Means()
+        self._reported_at_s = time.monotonic()
+        self._saved_at_s = time.monotonic()
+        self._saved_step = trainer.step_count
+
+    @property
+    def step_count(self) -> int:
+        return self.trainer.step_count
+
+    def take_in(self, episodes: Sequence[bytes]) -> None:
+        """Logs finished games. While the disk is full it waits, says so, and tries again."""
+        if not episodes:
+            return
+        start = time.perf_counter()
+        while True:
+            try:
+                self.replay.accept(episodes)
+                break
+            except LogFull as fault:
+                print(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s", flush=True)
+                time.sleep(DISK_RETRY_S)
+        self.times.intake_s += time.perf_counter() - start
+
+    def step(self) -> None:
+        """One training step, then what is due after it."""
+        start = time.perf_counter()
+        batch_size = self.settings.batch_size
+        report = self.trainer.step(self.replay.sampler.sample(batch_size))
+        self.replay.limiter.trained(batch_size)
+        self.times.training_s += time.perf_counter() - start
+        self._means.add(report)
+        self._learning_rate = report.learning_rate
+        if time.monotonic() - self._reported_at_s >= REPORT_EVERY_S:
+            self.report()
+        if self.step_count % self.settings.publish_every_steps == 0:
+            self.publish()
+
+    def report(self) -> None:
+        """Writes the means of the steps since the last report down."""
+        if self._means.num_steps == 0:
+            return
+        self.last_losses = self._means.values()
+        values = self.last_losses | {"learning_rate": self._learning_rate}
+        self.metrics.append("train", self.step_count, values)
+        self._means = Means()
+        self._reported_at_s = time.monotonic()
+
+    def publish(self) -> None:
+        """Gives the moving average to those who play; its version is the step."""
+        average = {name: value.clone() for name, value in self.trainer.average.items()}
+        self.bus.publish_weights(self.step_count, average)
+
+    def checkpoint_is_due(self) -> bool:
+        if self.step_count == self._saved_step:
+            return False
+        every_steps = self.settings.checkpoint_every_steps
+        every_minutes = self.settings.checkpoint_every_minutes
+        steps = self.step_count - self._saved_step
+        minutes = (time.monotonic() - self._saved_at_s) / 60
+        return (every_steps is not None and steps >= every_steps) or (
+            every_minutes is not None and minutes >= every_minutes
+        )
+
+    def save(self, rest: dict[str, Any]) -> None:
+        """Writes a checkpoint, and the weights that go with it; old games are let go then."""
+        self.replay.log.sync()
+        tensors, numbers = self.trainer.state()
+        state = {"trainer": numbers, "replay": self.replay.state, **rest}
+        self.weights.publish(Weights(self.step_count, self._spec(), as_numpy(self.trainer.average)))
+        self.checkpoints.save(Checkpoint(self.step_count, tensors, state))
+        self.replay.log.trim(self.replay.log.position)
+        self._saved_step = self.step_count
+        self._saved_at_s = time.monotonic()
+
+    def _spec(self) -> dict[str, Any]:
+        return self.trainer.network.spec.to_dict()
+
+
+def as_numpy(tensors: dict[str, Tensor]) -> dict[str, Any]:
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

@@ -1,0 +1,103 @@
+"""A folder of versions: one safetensors file and one manifest each, the manifest written last.
+
+A version without its manifest was never published. A file whose hash differs from its manifest, or
+that holds a number that is not finite, is refused by name; whoever served an older version goes on
+with it.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from zerofleet.errors import ZerofleetError
+from zerofleet.files import write_whole
+
+Tensors = dict[str, NDArray[Any]]
+
+
+class BadWeights(ZerofleetError, ValueError):
+    """Weights that must not be used; the text names the version and the fault."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One version. `spec` says what network they are for, in the words of whoever made them."""
+
+    version: int
+    spec: dict[str, Any]
+    tensors: Tensors
+
+
+class WeightsStore:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def publish(self, weights: Weights) -> None:
+        """Writes a version whole, then its manifest. A version is never written twice."""
+        data = save_tensors(weights.tensors)
+        write_whole(self._tensors_path(weights.version), data)
+        manifest = {
+            "version": weights.version,
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "num_bytes": len(data),
+            "spec": weights.spec,
+        }
+        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+        write_whole(self._manifest_path(weights.version), text.encode())
+
+    def versions(self) -> list[int]:
+        """The versions that were published, ascending."""
+        return sorted(int(path.stem) for path in self.folder.glob("*.json"))
+
+    def load(self, version: int) -> Weights:
+        """A version, checked: hash and finite numbers. BadWeights names what is wrong."""
+        try:
+            manifest = json.loads(self._manifest_path(version).read_text())
+            data = self._tensors_path(version).read_bytes()
+            expected, spec = str(manifest["sha256"]), dict(manifest["spec"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BadWeights(f"weights {version} refused: {error}") from error
+        got = hashlib.sha256(data).hexdigest()
+        if got != expected:
+            raise BadWeights(
+                f"weights {version} refused: sha256 differs from its manifest "
+                f"(got {got[:8]}…, expected {expected[:8]}…)"
+            )
+        tensors = load_tensors(data)
+        refuse_not_finite(version, tensors)
+        return Weights(version, spec, tensors)
+
+    def load_newest(self) -> tuple[Weights | None, list[str]]:
+        """The newest good version, if any, and what was wrong with newer ones."""
+        faults: list[str] = []
+        for version in reversed(self.versions()):
+            try:
+                return self.load(version), faults
+            except BadWeights as fault:
+                faults.append(str(fault))
+        return None, faults
+
+    def forget_all_but(self, keep: set[int]) -> None:
+        for version in set(self.versions()) - keep:
+            self._manifest_path(version).unlink()
+            self._tensors_path(version).unlink()
+
+    def _tensors_path(self, version: int) -> Path:
+        return self.folder / f"{version:09d}.safetensors"
+
+    def _manifest_path(self, version: int) -> Path:
+        return self.folder / f"{version:09d}.json"
+
+
+def refuse_not_finite(version: int, tensors: Tensors) -> None:
+    for name, tensor in tensors.items():
+        if np.issubdtype(tensor.dtype, np.floating) and not np.isfinite(tensor).all():
+            raise BadWeights(f"weights {version} refused: {name} has a number that is not finite")

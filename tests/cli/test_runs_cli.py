@@ -1,0 +1,290 @@
+"""zerofleet runs and zerofleet train, as their users see them."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from zerofleet import config, metrics
+from zerofleet.cli import main
+from zerofleet.cli.runs import old_segments
+from zerofleet.config import Config
+from zerofleet.games import Episode, get
+from zerofleet.metrics import MetricsLog, Sink
+from zerofleet.replay import EpisodeLog
+from zerofleet.run_folders import Run, create_or_open, find
+from zerofleet.selfplay import play
+
+
+class Ran:
+    """What a command line gave: exit status, output, error output."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
+        with pytest.raises(SystemExit) as exited:
+            main(list(arguments))
+        self.status = exited.value.code
+        self.output, self.errors = capsys.readouterr()
+
+
+@pytest.fixture(autouse=True)
+def runs_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ZEROFLEET_RUNS", raising=False)
+    return tmp_path / "runs"
+
+
+def made(name: str = "c4", game: str = "connect4") -> Run:
+    with create_or_open(name, config.load(game)) as run, MetricsLog(run.folder) as log:
+        log.append("status", 100, {"games": 40, "waiting": "trainer"})
+        log.append("train", 120, {"loss": 1.23456789})
+    return run
+
+
+# ---- runs
+
+
+def test_list_shows_every_run(capsys: pytest.CaptureFixture[str]) -> None:
+    made("c4")
+    (made("bad", "gomoku").folder / "run.json").write_text("{")
+    header, bad, good = Ran(capsys, "runs", "list").output.splitlines()
+    assert header.split() == ["run", "game", "steps", "games", "age", "size", "fault"]
+    assert "runs/bad/run.json is damaged" in bad
+    assert good.split()[:4] == ["c4", "connect4", "120", "40"]
+
+
+def test_list_of_no_runs_is_a_header(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = Ran(capsys, "runs", "list")
+    assert (ran.status, ran.output.count("\n")) == (0, 1)
+
+
+def test_show_tells_what_was_measured_last(capsys: pytest.CaptureFixture[str]) -> None:
+    run = made()
+    output = Ran(capsys, "runs", "show", "c4").output
+    assert output.startswith("run c4: connect4\nfolder runs/c4, ")
+    assert run.facts.id in output
+    assert "120 steps, 40 games" in output
+    rows = [line.split() for line in output.splitlines()]
+    assert ["train", "120", "loss", "1.2346"] in rows
+    assert ["status", "100", "waiting", "trainer"] in rows
+
+
+def test_rm_asks_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, runs_here: Path
+) -> None:
+    made()
+    for answer, is_left in (("n\n", True), ("", True), ("y\n", False)):
+        monkeypatch.setattr("sys.stdin", TextAsTyped(answer))
+        ran = Ran(capsys, "runs", "rm", "c4")
+        assert "Remove run c4 (" in ran.output
+        assert ran.status == (1 if is_left else 0)
+        assert (runs_here / "c4").exists() == is_left
+
+
+class TextAsTyped:
+    """Standard input with one line in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def readline(self, size: int = -1) -> str:
+        return self.text
+
+
+def test_a_run_in_use_is_neither_removed_nor_packed(
+    capsys: pytest.CaptureFixture[str], runs_here: Path
+) -> None:
+    made()
+    with create_or_open("c4", config.load("connect4")):
+        for arguments in (["rm", "c4", "--yes"], ["pack", "c4", "packs"]):
+            ran = Ran(capsys, "runs", *arguments)
+            assert ran.status == 2
+            assert ran.errors.startswith("zerofleet: runs/c4 is in use by process ")
+    assert (runs_here / "c4" / "run.json").exists()
+
+
+def test_pack_says_how_to_unpack_and_that_works(capsys: pytest.CaptureFixture[str]) -> None:
+    run = made()
+    ran = Ran(capsys, "runs", "pack", "c4", "packs")
+    packed, unpack = ran.output.splitlines()
+    assert packed.startswith("packed c4: 1 parts, ")
+    Ran(capsys, "runs", "rm", "c4", "--yes")
+    ran = Ran(capsys, *shlex.split(unpack.removeprefix("elsewhere: zerofleet ")))
+    assert ran.output == "unpacked c4: runs/c4\n"
+    assert find("c4") == run
+    assert [record["step"] for record in metrics.read(run.folder)] == [100, 120]
+
+
+def test_pack_leaves_out_games_that_are_older_than_two_windows() -> None:
+    game = get("gomoku", size=3, line=3)
+    small = ["replay.window_positions=30", "replay.least_positions=1", "replay.segment_bytes=1024"]
+    settings = config.load("tictactoe", overrides=small)
+    with create_or_open("ttt", settings) as run:
+        with closing(EpisodeLog(run.episodes, game, settings.replay)) as log:
+            for data in play(game, "uniform", num_episodes=60, num_simulations=4):
+                log.append([Episode.decode(data)], [5])
+            num_before, window = log.newest(30)
+            expected = num_before, list(window)
+        segments = sorted(run.episodes.glob("*.zfl"))
+        old = old_segments(run)
+        assert 0 < len(old) < len(segments)
+        assert old == set(segments[: len(old)])
+        for path in old:
+            path.unlink()
+        with closing(EpisodeLog(run.episodes, game, settings.replay)) as log:
+            assert log.report.damage == ()
+            num_before, window = log.newest(30)
+            assert (num_before, list(window)) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "c5"], "unknown run c5; known: c4 (in runs)"),
+        (["rm", "c5", "--yes"], "unknown run c5; known: c4 (in runs)"),
+        (["pack", "c5", "packs"], "unknown run c5; known: c4 (in runs)"),
+        (["pack", "c4", "packs", "--max-bytes", "9"], "a part must have at least 65536 bytes"),
+        (["unpack", "packs/x.pack.json"], "packs/x.pack.json cannot be read: No such file"),
+        (["unpack", "packs"], "packs is not the list of a pack; give the file that ends in"),
+    ],
+)
+def test_bad_input_to_runs_is_one_clear_line_and_exit_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    made()
+    ran = Ran(capsys, "runs", *arguments)
+    assert ran.status == 2
+    assert ran.errors.startswith(f"zerofleet: {message}")
+    assert ran.errors.count("\n") == 1
+
+
+def test_the_examples_in_the_help_of_runs_work_one_after_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made()
+    for verb in ("list", "show", "pack", "unpack", "rm"):
+        (example,) = (
+            line.strip()
+            for line in Ran(capsys, "runs", verb, "--help").output.splitlines()
+            if line.strip().startswith("Example: zerofleet ")
+        )
+        assert Ran(capsys, *shlex.split(example.removeprefix("Example: zerofleet "))).status == 0
+
+
+# ---- train
+
+
+class FakeFleet(ModuleType):
+    """Stands where zerofleet.fleet.local stands, and remembers what it was to train."""
+
+    def __init__(self) -> None:
+        super().__init__("zerofleet.fleet.local")
+        self.asked: list[tuple[Config, str, list[str]]] = []
+
+    def train(self, config: Config, run: Run, sinks: Sequence[Sink]) -> None:
+        self.asked.append((config, run.name, [type(sink).__name__ for sink in sinks]))
+        with MetricsLog(run.folder, sinks) as log:
+            log.append("train", 1, {"loss": 1.0})
+
+
+@pytest.fixture
+def fleet(monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
+    fake = FakeFleet()
+    monkeypatch.setitem(sys.modules, "zerofleet.fleet.local", fake)
+    return fake
+
+
+def test_train_hands_over_what_was_asked_for_and_goes_on_with_it(
+    capsys: pytest.CaptureFixture[str], fleet: FakeFleet
+) -> None:
+    first = "train connect4 --preset fast --run c4 --minutes 30 --device cpu --deterministic"
+    ran = Ran(capsys, *first.split(), "--set", "search.num_simulations=64", "--seed", "7")
+    assert (ran.status, ran.errors, ran.output) == (0, "", "")
+    settings = config.load(
+        "connect4",
+        "fast",
+        overrides=[
+            "search.num_simulations=64",
+            "stop.minutes=30",
+            "run.device=cpu",
+            "run.deterministic=true",
+            "run.seed=7",
+        ],
+    )
+    assert fleet.asked == [(settings, "c4", ["TensorBoard"])]
+    assert config.read(find("c4").config_path) == settings
+    assert len(list((find("c4").folder / "tensorboard").iterdir())) == 1
+
+    ran = Ran(capsys, "train", "connect4", "--run", "c4", "--steps", "9", "--no-deterministic")
+    assert ran.output == (
+        "runs/c4: stop.steps was None, is now 9\n"
+        "runs/c4: run.deterministic was True, is now False\n"
+    )
+    assert fleet.asked[1][0].search.num_simulations == 64
+
+
+def test_a_run_without_a_name_is_named_after_game_and_preset(
+    capsys: pytest.CaptureFixture[str], fleet: FakeFleet
+) -> None:
+    Path("own.yaml").write_text("game: {name: gomoku, options: {size: 7}}\nnetwork: {preset: tiny}")
+    for arguments in (
+        ["tictactoe"],
+        ["connect4", "--preset", "standard"],
+        ["gomoku", "--config", "own.yaml", "--option", "line=4"],
+    ):
+        assert Ran(capsys, "train", *arguments).status == 0
+    assert [name for _, name, _ in fleet.asked] == [
+        "tictactoe-fast",
+        "connect4-standard",
+        "gomoku-own",
+    ]
+    assert fleet.asked[2][0].game.options == {"size": 7, "line": 4, "rule": "freestyle"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["conect4"], "unknown game conect4; did you mean connect4? known: "),
+        (["connect4", "--preset", "fats"], "unknown preset fats; did you mean fast? known: "),
+        (
+            ["connect4", "--set", "search.num_simulation=9"],
+            "--set search.num_simulation=9: unknown setting search.num_simulation; did you mean "
+            "search.num_simulations?",
+        ),
+        (["connect4", "--set", "search.prove"], "--set must be NAME=VALUE, such as search."),
+        (["connect4", "--minutes", "-1"], "--set stop.minutes=-1.0: stop.minutes must be greater"),
+        (["gomoku", "--option", "size=99"], "--option size=99: gomoku: size must be"),
+        (["connect4", "--config", "no.yaml"], "no.yaml: cannot be read"),
+        (["connect4", "--set", "network.preset=tny"], "unknown preset of a network for connect4"),
+        (["connect4", "--set", "network.options.depth=3"], "unknown option of a board network"),
+        (["connect4", "--run", "../c4"], "a run cannot be called '../c4'"),
+    ],
+)
+def test_bad_input_to_train_is_one_clear_line_and_leaves_no_run(
+    capsys: pytest.CaptureFixture[str],
+    fleet: FakeFleet,
+    runs_here: Path,
+    arguments: list[str],
+    message: str,
+) -> None:
+    ran = Ran(capsys, "train", *arguments)
+    assert ran.status == 2
+    assert ran.errors.startswith(f"zerofleet: {message}")
+    assert ran.errors.count("\n") == 1
+    assert fleet.asked == []
+    assert not runs_here.exists()
+
+
+def test_the_help_of_train_has_an_example_that_runs(
+    capsys: pytest.CaptureFixture[str], fleet: FakeFleet
+) -> None:
+    (example,) = (
+        line.strip()
+        for line in Ran(capsys, "train", "--help").output.splitlines()
+        if line.strip().startswith("Example: zerofleet ")
+    )
+    assert Ran(capsys, *shlex.split(example.removeprefix("Example: zerofleet "))).status == 0
+    assert fleet.asked[0][0].stop.minutes == 30

@@ -1,0 +1,135 @@
+"""What every evaluator promises, whatever it runs on."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import safetensors.torch
+
+import zerofleet as zf
+from zerofleet import infer
+from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
+
+
+def assert_answers(evaluator, observations_BN, expected):
+    for got, wanted in zip(evaluator(observations_BN), expected, strict=True):
+        assert got.dtype == np.float32
+        assert got.flags.c_contiguous
+        np.testing.assert_allclose(got, wanted, atol=1e-4, rtol=0)
+
+
+def test_it_answers_as_the_network_does(evaluator, observations_BN, expected):
+    assert evaluator.version == 40
+    assert_answers(evaluator, observations_BN, expected(1))
+    assert_answers(evaluator, observations_BN[:1], [rows[:1] for rows in expected(1)])
+
+
+def test_answers_are_the_callers_own(evaluator, observations_BN):
+    first, _ = evaluator(observations_BN)
+    kept = first.copy()
+    second, _ = evaluator(observations_BN[::-1])
+    assert np.array_equal(first, kept)
+    np.testing.assert_allclose(second[::-1], first, atol=1e-5)
+
+
+def test_new_weights_answer_under_their_version(
+    evaluator, make_network, observations_BN, expected
+):
+    evaluator.load(make_network(2).state_dict(), version=41)
+    assert evaluator.version == 41
+    assert_answers(evaluator, observations_BN, expected(2))
+
+
+def test_weights_can_be_arrays_or_safetensors(evaluator, make_network, observations_BN, expected):
+    arrays = {name: value.numpy() for name, value in make_network(2).state_dict().items()}
+    evaluator.load(arrays, version=41)
+    assert_answers(evaluator, observations_BN, expected(2))
+    evaluator.load(safetensors.torch.save(make_network(3).state_dict()), version=42)
+    assert_answers(evaluator, observations_BN, expected(3))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "fault"),
+    [
+        (lambda state: state.pop("stem.conv.weight"), Inconsistent, "stem.conv.weight is missing"),
+        (
+            lambda state: state.update(extra=state["stem.conv.weight"]),
+            Inconsistent,
+            "extra is not of this network",
+        ),
+        (
+            lambda state: state.update({"stem.norm.bias": state["stem.norm.bias"][:3]}),
+            Inconsistent,
+            r"stem.norm.bias must be \[8\], got \[3\]",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_and_the_old_ones_go_on_serving(
+    evaluator, make_network, observations_BN, expected, change, error, fault
+):
+    state = dict(make_network(2).state_dict())
+    change(state)
+    with pytest.raises(error, match=f"^weights 41 refused: {fault}; still serving 40$"):
+        evaluator.load(state, version=41)
+    assert evaluator.version == 40
+    assert_answers(evaluator, observations_BN, expected(1))
+
+
+def test_torn_safetensors_are_refused(evaluator, make_network):
+    torn = safetensors.torch.save(make_network(2).state_dict())[:-100]
+    with pytest.raises(BadBytes, match="^weights 41 refused: not safetensors .*; still serving 40"):
+        evaluator.load(torn, version=41)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [np.zeros((2, 42), np.uint8), np.zeros((2, 43), np.float32), np.zeros(43, np.uint8), "rows"],
+)
+def test_observations_of_another_shape_are_refused(evaluator, wrong):
+    with pytest.raises(BadText, match=r"must be a numpy array uint8 \[batch, 43\], got "):
+        evaluator(wrong)
+
+
+def test_search_and_self_play_take_it(evaluator):
+    game = zf.games.get("connect4")
+    found = zf.search.analyse(game.from_text("414141"), evaluator, num_simulations=100)
+    assert found.best_action == 3  # the fourth in column 4
+    episodes = zf.selfplay.play(game, evaluator, num_episodes=2, num_simulations=4)
+    assert [zf.games.Episode.decode(each).game for each in episodes] == ["connect4"] * 2
+
+
+def test_a_network_in_training_does_not_change_its_evaluator(
+    make_network, observations_BN, expected
+):
+    network = make_network(1)
+    evaluator = infer.TorchEvaluator(network, "cpu")
+    network.stem.conv.weight.data.zero_()
+    assert network.training
+    assert_answers(evaluator, observations_BN, expected(1))
+
+
+def test_the_onnx_evaluator_of_a_file_does_not_load_torch(onnx_path):
+    program = (
+        "import sys, numpy, zerofleet.infer as infer\n"
+        f"evaluator = infer.OnnxEvaluator({str(onnx_path)!r})\n"
+        "evaluator(numpy.zeros((1, 43), numpy.uint8))\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_what_is_not_an_exported_network_is_refused_by_name(tmp_path):
+    damaged = tmp_path / "damaged.onnx"
+    damaged.write_bytes(b"not a protocol buffer")
+    with pytest.raises(BadBytes, match=r"damaged.onnx: not an ONNX file"):
+        infer.OnnxEvaluator(damaged)
+    empty = tmp_path / "empty.onnx"
+    empty.write_bytes(b"")
+    with pytest.raises(Unsupported, match=r"empty.onnx: an ONNX file, but not one that zerofleet"):
+        infer.OnnxEvaluator(empty)
+
+
+def test_an_evaluator_needs_a_thread(onnx_path):
+    with pytest.raises(Unsupported, match="num_threads must be at least 1, got 0"):
+        infer.OnnxEvaluator(onnx_path, num_threads=0)

@@ -1,0 +1,102 @@
+"""Both networks for Beasty Bar: zones that are empty or full, order, and the auxiliary losses."""
+
+import numpy as np
+import pytest
+import torch
+
+import zerofleet as zf
+from zerofleet import nets
+from zerofleet.nets import beastybar
+
+PRESETS = ["tiny", "cards-tiny"]
+
+
+@pytest.fixture(params=PRESETS)
+def network(request, one_thread_and_the_same_weights):
+    return nets.build(zf.games.get("beastybar"), request.param)
+
+
+def test_places_are_numbered_as_in_the_game():
+    position = zf.games.get("beastybar").from_text(
+        "player=0 queue=lion0,skunk1 bar=zebra0 thats_it=monkey1 hand0=hippo pile0=seal hand1=parrot"
+    )
+    places = position.observe(0)[:24].tolist()
+    species = {"skunk": 0, "parrot": 1, "monkey": 3, "seal": 5, "zebra": 6, "hippo": 10, "lion": 11}
+    assert places[species["lion"]] == beastybar.FRONT_OF_QUEUE
+    assert places[12 + species["skunk"]] == beastybar.FRONT_OF_QUEUE + 1
+    assert places[species["zebra"]] == beastybar.IN_BAR
+    assert places[12 + species["monkey"]] == beastybar.IN_THATS_IT
+    assert places[species["hippo"]] == beastybar.IN_HAND
+    assert places[species["seal"]] == beastybar.IN_PILE
+    assert places[12 + species["parrot"]] == beastybar.UNSEEN
+    assert places.count(beastybar.ABSENT) == 24 - 7
+
+
+def test_all_cards_in_any_one_place_and_all_other_zones_empty_give_finite_numbers(network):
+    rows = torch.zeros(beastybar.NUM_PLACES + 1, 30, dtype=torch.uint8)
+    for place in range(beastybar.NUM_PLACES):
+        rows[place, :24] = place
+    rows[-1] = 255  # bytes that no game has
+    for network_mode in (network.train(), network.eval()):
+        output = network_mode(rows, with_auxiliary=True)
+        for answer in (*output[:2], *output.auxiliary.values()):
+            assert answer.isfinite().all()
+
+
+def test_the_order_of_the_queue_matters(network):
+    rows = torch.zeros(2, 30, dtype=torch.uint8)
+    rows[0, 3], rows[0, 7] = beastybar.FRONT_OF_QUEUE, beastybar.FRONT_OF_QUEUE + 1
+    rows[1, 3], rows[1, 7] = beastybar.FRONT_OF_QUEUE + 1, beastybar.FRONT_OF_QUEUE
+    one, other = network.eval()(rows).policy_logits_BA
+    assert (one - other).abs().max() > 1e-5
+
+
+def finished_game():
+    game = zf.games.get("beastybar")
+    position = game.new_position(seed=3)
+    while position.to_move != zf.OVER:
+        position.play(position.legal_actions()[0])
+    return position
+
+
+def test_the_losses_are_nothing_for_a_network_that_knows_how_the_game_ends(make_batch):
+    position = finished_game()
+    final_BN = torch.from_numpy(np.stack([position.observe(0), position.observe(1)]))
+    description = position.describe()
+    points = description["points"]
+    margin_B = torch.tensor([points[0] - points[1], points[1] - points[0]]) / 10
+    fate_BZE = torch.zeros(2, 24, 3)
+    for observer in (0, 1):
+        for card in range(24):
+            owner = observer if card < 12 else 1 - observer
+            name = SPECIES[card % 12] + str(owner)
+            end = 0 if name in description["bar"] else 1 if name in description["thats_it"] else 2
+            fate_BZE[observer, card, end] = 50
+    output = nets.Output(
+        torch.zeros(2, 38), torch.zeros(2, 3), {"margin": margin_B, "fate": fate_BZE}
+    )
+    batch = make_batch(reply_B=torch.full((2,), -1), final_observation_BN=final_BN)
+    losses = beastybar.auxiliary_losses(output, batch)
+    assert losses["margin"] == pytest.approx(0, abs=1e-6)
+    assert losses["fate"] == pytest.approx(0, abs=1e-6)
+
+
+def test_rows_without_a_final_observation_do_not_count(make_batch):
+    final_BN = torch.from_numpy(np.stack([finished_game().observe(0), np.zeros(30, np.uint8)]))
+    batch = make_batch(reply_B=torch.full((2,), -1), final_observation_BN=final_BN)
+    own, others = int(final_BN[0, 27]), int(final_BN[0, 28])
+
+    def losses(wrong_by):
+        margin_B = torch.tensor([(own - others) / 10 + 2, wrong_by])
+        auxiliary = {"margin": margin_B, "fate": torch.zeros(2, 24, 3)}
+        output = nets.Output(torch.zeros(2, 38), torch.zeros(2, 3), auxiliary)
+        return beastybar.auxiliary_losses(output, batch)
+
+    for wrong_by in (0.0, 1000.0):
+        assert losses(wrong_by)["margin"] == pytest.approx(4)
+        assert losses(wrong_by)["fate"] == pytest.approx(np.log(3))
+
+
+SPECIES = (
+    ["skunk", "parrot", "kangaroo", "monkey", "chameleon", "seal", "zebra", "giraffe", "snake", "crocodile", "hippo", "lion"]
+)

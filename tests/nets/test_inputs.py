@@ -1,0 +1,46 @@
+"""How bytes become the first layer's numbers, by hand."""
+
+import pytest
+import torch
+
+import zerofleet as zf
+from zerofleet import nets
+from zerofleet.nets.points import NUM_SLOTS, PointsInputs
+
+
+def observation_of(position, player):
+    return torch.from_numpy(position.observe(player))[None]
+
+
+def test_a_board_becomes_own_stones_others_stones_the_turn_and_ones():
+    position = zf.games.get("connect4").from_text("445")
+    own_RC, others_RC, to_move_RC, ones_RC = nets.build(position.game, "tiny").planes(
+        observation_of(position, player=0)
+    )[0]
+    assert own_RC.nonzero().tolist() == [[5, 3], [5, 4]]  # the bottom row is the last
+    assert others_RC.nonzero().tolist() == [[4, 3]]
+    assert to_move_RC.sum() == 0  # player 1 is to move
+    assert ones_RC.shape == (6, 7)
+    assert ones_RC.min() == 1
+
+
+def test_backgammon_points_become_thresholds_from_both_sides():
+    position = zf.games.get("backgammon").new_position()
+    inputs_I = PointsInputs()(observation_of(position, player=0))[0]
+    at_least_SC = inputs_I[: 2 * NUM_SLOTS * 3].reshape(2 * NUM_SLOTS, 3)
+    beyond_S = inputs_I[2 * NUM_SLOTS * 3 : 2 * NUM_SLOTS * 4]
+    point = {number: number - 1 for number in range(1, 25)}
+    assert at_least_SC[point[24]].tolist() == [1, 1, 0]  # two checkers
+    assert at_least_SC[point[6]].tolist() == [1, 1, 1]  # five
+    assert beyond_S[point[6]] == pytest.approx(2 / 12)
+    assert at_least_SC[point[5]].tolist() == [0, 0, 0]
+    assert at_least_SC[NUM_SLOTS + point[1]].tolist() == [1, 1, 0]  # the other's two, as counted here
+    assert len(inputs_I) == PointsInputs.num_inputs
+
+
+def test_backgammon_dice_become_how_many_are_left():
+    position = zf.games.get("backgammon").from_text("4HPwATDgc/ABMA 33")
+    inputs_I = PointsInputs()(observation_of(position, player=0))[0]
+    dice_64 = inputs_I[2 * NUM_SLOTS * 4 :][: 6 * 4].reshape(6, 4)
+    assert dice_64[2].tolist() == [1, 1, 1, 1]  # four threes
+    assert dice_64.sum() == 4

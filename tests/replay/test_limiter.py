@@ -1,0 +1,126 @@
+"""The limiter: the ratio holds whoever is faster, and it says who waits."""
+
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict
+
+import pytest
+
+from zerofleet.config import ReplayConfig
+from zerofleet.replay import LimiterState, RateLimiter
+
+LEAST = 1000
+
+
+def limiter_of(samples_per_position=8.0, state=None):
+    config = ReplayConfig(least_positions=LEAST, samples_per_position=samples_per_position)
+    return RateLimiter(config, state)
+
+
+def held(limiter, samples_per_position):
+    """Whether the ratio is within 5 % or two of the largest quanta."""
+    state = limiter.state
+    due = max(0, state.num_positions - LEAST) * samples_per_position
+    return abs(state.num_samples - due) <= max(0.05 * due, 2 * state.largest_quantum)
+
+
+@pytest.mark.parametrize("self_play_share", [0.02, 0.5, 0.98])
+@pytest.mark.parametrize("samples_per_position", [0.3, 8.0])
+def test_the_ratio_holds_under_any_schedule_and_never_do_both_wait(
+    self_play_share, samples_per_position
+):
+    rng = random.Random(1)
+    limiter = limiter_of(samples_per_position)
+    for _ in range(20_000):
+        batch_size = rng.choice([16, 64, 1024])
+        may_train, may_play = limiter.may_train(batch_size), limiter.may_play()
+        assert may_train or may_play
+        if rng.random() < self_play_share:
+            if may_play:
+                limiter.made(rng.randrange(300))
+        elif may_train:
+            limiter.trained(batch_size)
+        assert held(limiter, samples_per_position)
+    assert limiter.state.num_samples > 10_000
+
+
+def test_nothing_is_trained_before_the_least_fill_nor_paid_for_by_it():
+    limiter = limiter_of()
+    limiter.made(LEAST - 1)
+    assert not limiter.may_train(1)
+    assert limiter.may_play()
+    assert limiter.waiting.side == "trainer"
+    assert limiter.waiting.reason == "training starts at 1000 positions; 999 are made"
+    limiter.made(2)
+    assert limiter.may_train(8)
+    assert not limiter.may_train(9)
+
+
+def test_it_says_who_waits_and_why():
+    limiter = limiter_of()
+    assert not limiter.may_train(64)
+    limiter.made(LEAST + 10)
+    limiter.trained(64)
+    assert limiter.waiting.side == "trainer"
+    assert "more positions: 64 samples trained for 10 positions, 8 each" in limiter.waiting.reason
+    while limiter.may_play():
+        limiter.made(500)
+    assert limiter.waiting.side == "self-play"
+    assert "ahead of training: 64 samples trained for 1510 positions" in limiter.waiting.reason
+    while not limiter.may_play():
+        assert limiter.may_train(64)
+        limiter.trained(64)
+    assert limiter.waiting.side == "nobody"
+
+
+def test_finished_episodes_count_although_self_play_has_to_wait():
+    limiter = limiter_of()
+    while limiter.may_play():
+        limiter.made(500)
+    before = limiter.state.num_positions
+    limiter.made(500)
+    assert limiter.state.num_positions == before + 500
+
+
+def test_a_batch_larger_than_what_is_left_lets_self_play_go_on():
+    limiter = limiter_of()
+    for _ in range(200):
+        limiter.made(10)
+    assert not limiter.may_play()
+    assert not limiter.may_train(9000)
+    assert limiter.may_play()
+
+
+def test_positions_wake_a_waiting_trainer():
+    limiter = limiter_of()
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(limiter.wait_to_train, 80, timeout_s=10)
+        assert not wait([waiting], timeout=0.05).done
+        limiter.made(LEAST + 10)
+        assert waiting.result(timeout=5)
+
+
+def test_training_wakes_waiting_self_play():
+    limiter = limiter_of()
+    assert not limiter.may_train(80)
+    while limiter.may_play():
+        limiter.made(100)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(limiter.wait_to_play, timeout_s=10)
+        assert not wait([waiting], timeout=0.05).done
+        while limiter.may_train(80):
+            limiter.trained(80)
+        assert waiting.result(timeout=5)
+
+
+def test_it_goes_on_from_its_state_through_json():
+    limiter = limiter_of()
+    limiter.made(LEAST + 100)
+    assert limiter.may_train(500)
+    limiter.trained(500)
+    text = json.dumps(asdict(limiter.state))
+    again = limiter_of(state=LimiterState(**json.loads(text)))
+    assert again.state == limiter.state
+    assert again.may_train(300)
+    assert not again.may_train(301)

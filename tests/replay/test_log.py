@@ -1,0 +1,205 @@
+"""The episode log: each episode once, in order, for as long as it is needed."""
+
+from contextlib import closing
+
+import pytest
+
+import zerofleet as zf
+from zerofleet.config import ReplayConfig
+from zerofleet.replay import EpisodeLog, LogInUse
+from zerofleet.replay.segment import CHECK, FILE_HEAD, crc32
+
+POSITIONS = 10
+"""That each episode is said to give."""
+
+
+def append(log, episodes):
+    return log.append(episodes, [POSITIONS] * len(episodes))
+
+
+def sequences(episodes):
+    return [zf.games.Episode.decode(data).sequence for data in episodes]
+
+
+def segments(folder):
+    return sorted(folder.glob("segment-*.zfl"))
+
+
+@pytest.fixture
+def tictactoe(play):
+    return play("gomoku", 40, options=(("size", 3), ("line", 3)))
+
+
+def small_files(**settings):
+    return ReplayConfig(segment_bytes=1024, least_positions=1, **settings)
+
+
+def test_what_was_appended_is_there_in_order_when_the_log_is_opened_again(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        for start in range(0, 40, 5):
+            assert append(log, episodes[start : start + 5]) == [True] * 5
+        position = log.position
+        assert (position.num_episodes, position.num_positions) == (40, 400)
+    assert len(segments(tmp_path)) > 3
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        assert (log.report.torn_bytes, log.report.damage) == (0, ())
+        assert log.position == position
+        assert list(log.episodes()) == [episode.encode() for episode in episodes]
+
+
+def test_an_id_counts_once(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    first, second = episodes[:2]
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        assert append(log, [first, first, second]) == [True, False, True]
+        assert append(log, [second]) == [False]
+        assert log.num_duplicates == 2
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        assert append(log, [first, second]) == [False, False]
+        assert log.position.num_episodes == 2
+        assert len(list(log.episodes())) == 2
+
+
+def test_the_same_number_of_another_worker_is_another_episode(tmp_path, play):
+    options = (("size", 3), ("line", 3))
+    game, ours = play("gomoku", 40, options=options)
+    _, theirs = play("gomoku", 40, options=options, worker=2**64 - 1)
+    assert {each.sequence for each in ours} & {each.sequence for each in theirs}
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        assert append(log, ours + theirs) == [True] * 80
+
+
+def test_a_file_is_full_at_its_size_and_whole_old_files_are_removed(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    config = small_files(max_log_bytes=3000, window_positions=1)
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        for episode in episodes:
+            append(log, [episode])
+        files = segments(tmp_path)
+        sizes = [path.stat().st_size for path in files]
+        assert max(sizes) <= 1024
+        assert log.num_bytes == sum(sizes)
+        num_removed = log.trim(log.position)
+        assert segments(tmp_path) == files[num_removed:]
+        assert sum(sizes[num_removed:]) <= 3000 < sum(sizes[num_removed - 1 :])
+        assert log.position.num_episodes == 40
+
+
+def test_what_the_window_needs_stays_even_above_the_size(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    config = small_files(max_log_bytes=1024, window_positions=20 * POSITIONS)
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        for episode in episodes[:35]:
+            append(log, [episode])
+        checkpoint = log.position
+        for episode in episodes[35:]:
+            append(log, [episode])
+        assert log.trim(checkpoint) > 0
+        left = sequences(log.episodes())
+        at_checkpoint = sequences(episode.encode() for episode in episodes[15:35])
+        assert set(at_checkpoint) <= set(left)
+        num_before, kept = log.newest(25 * POSITIONS)
+        assert num_before == 15 * POSITIONS
+        assert len(list(kept)) == 25
+
+
+def test_an_id_still_counts_once_when_its_file_is_gone(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    config = small_files(max_log_bytes=1024, window_positions=1)
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        for episode in episodes:
+            append(log, [episode])
+        log.trim(log.position)
+        assert len(list(log.episodes())) < 10
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        assert log.report.damage == ()
+        assert log.position.num_episodes == 40
+        assert append(log, episodes) == [False] * 40
+
+
+def test_the_newest_are_the_fewest_that_hold_so_many_positions(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    lengths = [index % 4 for index in range(40)]
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        for episode, length in zip(episodes, lengths, strict=True):
+            log.append([episode], [length])
+        for wanted in (1, 5, 30, sum(lengths), 1000):
+            num_before, newest = log.newest(wanted)
+            kept = list(newest)
+            first = 40 - len(kept)
+            assert kept == [episode.encode() for episode in episodes[first:]]
+            assert num_before == sum(lengths[:first])
+            assert sum(lengths[first:]) == min(wanted, sum(lengths)) or (
+                sum(lengths[first:]) >= wanted > sum(lengths[first + 1 :])
+            )
+
+
+def test_a_log_taken_back_to_a_checkpoint_goes_on_as_if_nothing_came_after(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    config = small_files()
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        for episode in episodes[:13]:
+            append(log, [episode])
+        checkpoint = log.position
+        for episode in episodes[13:]:
+            append(log, [episode])
+    with closing(EpisodeLog(tmp_path, game, config, until=checkpoint)) as log:
+        assert log.position == checkpoint
+        assert list(log.episodes()) == [episode.encode() for episode in episodes[:13]]
+        assert append(log, episodes[12:15]) == [False, True, True]
+
+
+def test_a_place_that_is_not_in_the_log_is_refused_and_nothing_is_removed(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        append(log, episodes[:2])
+        within = log.position
+        append(log, episodes[2:20])
+        end = log.position
+    before = [path.read_bytes() for path in segments(tmp_path)]
+    elsewhere = [
+        type(end)(within.segment, within.offset - 1, within.num_episodes, within.num_positions),
+        type(end)(end.segment, end.offset + 1, end.num_episodes, end.num_positions),
+        type(end)(end.segment + 1, end.offset, end.num_episodes, end.num_positions),
+    ]
+    for until in elsewhere:
+        with pytest.raises(zf.errors.Inconsistent, match="cannot be taken back to"):
+            EpisodeLog(tmp_path, game, small_files(), until)
+    assert [path.read_bytes() for path in segments(tmp_path)] == before
+
+
+def test_another_game_or_other_options_are_refused_by_name(tmp_path, play, tictactoe):
+    game, episodes = tictactoe
+    connect4, _ = play("connect4", 1)
+    larger = zf.games.get("gomoku", size=4, line=3)
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        append(log, episodes[:1])
+    for other in (connect4, larger):
+        with pytest.raises(zf.errors.Inconsistent, match=r"segment-00000001\.zfl holds .* size=3"):
+            EpisodeLog(tmp_path, other, ReplayConfig())
+    with (
+        closing(EpisodeLog(tmp_path / "larger", larger, ReplayConfig())) as log,
+        pytest.raises(zf.errors.Inconsistent, match="size=4 .*, not of gomoku size=3"),
+    ):
+        append(log, episodes[:1])
+
+
+def test_a_file_of_another_format_is_refused_by_name(tmp_path, tictactoe):
+    game, _ = tictactoe
+    EpisodeLog(tmp_path, game, ReplayConfig()).close()
+    (path,) = segments(tmp_path)
+    text = path.read_bytes()[FILE_HEAD.size + CHECK.size :]
+    head = FILE_HEAD.pack(b"ZFL", 2, len(text))
+    path.write_bytes(head + CHECK.pack(crc32(text, crc32(head))) + text)
+    with pytest.raises(zf.errors.Unsupported, match=r"segment-00000001\.zfl: format 2; .* reads 1"):
+        EpisodeLog(tmp_path, game, ReplayConfig())
+
+
+def test_a_log_that_is_open_is_refused_until_it_is_closed(tmp_path, tictactoe):
+    game, _ = tictactoe
+    log = EpisodeLog(tmp_path, game, ReplayConfig())
+    with pytest.raises(LogInUse, match="in use by another process"):
+        EpisodeLog(tmp_path, game, ReplayConfig())
+    log.close()
+    EpisodeLog(tmp_path, game, ReplayConfig()).close()

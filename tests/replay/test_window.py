@@ -1,0 +1,93 @@
+"""The window: the newest positions as the core derives them, wherever they lie."""
+
+from contextlib import closing
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from zerofleet.config import ReplayConfig
+from zerofleet.replay import EpisodeLog, Window
+from zerofleet.replay.replay import filled_window
+
+
+def newest(window):
+    """The rows of a window from the oldest to the newest, and how their games ended."""
+    return window.take(window.slots(np.arange(len(window))[::-1]))
+
+
+def joined(rows, name):
+    return np.concatenate([getattr(each, name) for each in rows])
+
+
+def assert_holds_newest(window, rows):
+    """Whether the window has what the core derived, newest positions only."""
+    kept, finals = newest(window)
+    num_kept = len(kept)
+    assert num_kept == min(window.capacity, len(joined(rows, "observer")))
+    for field, name in [
+        ("observation", "observations"),
+        ("policy", "policy"),
+        ("outcome", "outcome"),
+        ("search_outcomes", "search_outcomes"),
+        ("surprise", "surprise"),
+        ("reply", "reply"),
+    ]:
+        assert (kept[field] == joined(rows, name)[-num_kept:]).all()
+    legal = joined(rows, "legal")[-num_kept:]
+    assert (np.unpackbits(kept["legal_bits"], axis=1, count=legal.shape[1]) == legal).all()
+    assert (kept["has_policy"] == joined(rows, "policy")[-num_kept:].any(axis=1)).all()
+    expected = np.concatenate([each.final_observations[each.observer] for each in rows])
+    assert (finals == expected[-num_kept:]).all()
+
+
+@pytest.mark.parametrize("name", ["connect4", "beastybar", "backgammon"])
+@pytest.mark.parametrize("capacity", [1, 30, 101, 100_000])
+def test_it_holds_the_newest_positions_as_the_core_derives_them(play, name, capacity):
+    game, episodes = play(name, 40, full_search_share=0.5, cheap_simulations=2)
+    rows = [episode.rows(game) for episode in episodes]
+    window = Window(game, capacity)
+    for count, each in enumerate(rows, start=1):
+        window.add(each)
+        if count in (1, 2, 7, 40):
+            assert_holds_newest(window, rows[:count])
+    assert window.num_added == len(joined(rows, "observer"))
+
+
+def test_a_game_that_was_cut_off_leaves_it_as_it_was(play):
+    game, (episode,) = play("connect4", 1)
+    window = Window(game, 50)
+    rows = episode.rows(game)
+    window.add(rows)
+    fields = [name for name in dir(rows) if not name.startswith("_")]
+    window.add(SimpleNamespace(**{name: getattr(rows, name)[:0] for name in fields}))
+    assert_holds_newest(window, [rows])
+
+
+@pytest.mark.parametrize("capacity", [10, 137, 10_000])
+def test_a_window_filled_from_the_log_has_every_position_in_the_same_place(
+    tmp_path, play, capacity
+):
+    game, episodes = play("connect4", 40)
+    config = ReplayConfig(window_positions=capacity, least_positions=1, segment_bytes=4096)
+    window = Window(game, capacity)
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        for episode in episodes:
+            rows = episode.rows(game)
+            log.append([episode], [len(rows.observer)])
+            window.add(rows)
+        again = filled_window(log, game, config)
+    assert (len(again), again.num_added) == (len(window), window.num_added)
+    fields = [name for name in window.rows_C.dtype.names if name != "final"]
+    assert (again.rows_C[fields] == window.rows_C[fields]).all()
+    assert (newest(again)[1] == newest(window)[1]).all()
+
+
+def test_its_memory_is_known_and_near_what_the_rows_need(play):
+    game, episodes = play("connect4", 40)
+    window = Window(game, 1000)
+    for episode in episodes:
+        window.add(episode.rows(game))
+    bytes_per_row = 43 + 1 + 7 * 2 + 1 + 1 + 3 * 2 + 4 + 4 + 8
+    bytes_of_episodes = 2 * 43 * 64
+    assert window.num_bytes <= 1000 * bytes_per_row + bytes_of_episodes

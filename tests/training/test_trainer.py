@@ -1,0 +1,180 @@
+"""Training steps: targets in the right view, exact resume, and nothing done with bad numbers."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+import zerofleet as zf
+from zerofleet import nets
+from zerofleet.config import TrainConfig
+from zerofleet.replay import Batch
+from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
+from zerofleet.training.loss import TensorBatch, compute_losses
+
+GAME = zf.games.get("connect4")
+SETTINGS = TrainConfig(batch_size=64, learning_rate=3e-3, warmup_steps=5)
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+
+
+def batch_of(episodes, game=GAME):
+    """All rows of these episodes as one batch; the value target is how the game ended."""
+    rows = [zf.games.Episode.decode(data).rows(game) for data in episodes]
+    policy_BA = np.concatenate([each.policy for each in rows]).astype(np.float32)
+    has_policy_B = (policy_BA.sum(axis=1) > 0).astype(np.float32)
+    outcome_B = np.concatenate([each.outcome for each in rows])
+    finals = [each.final_observations[each.observer] for each in rows]
+    return Batch(
+        observations_BN=np.concatenate([each.observations for each in rows]),
+        legal_BA=np.concatenate([each.legal for each in rows]).astype(np.float32),
+        policy_BA=policy_BA / np.maximum(policy_BA.sum(axis=1, keepdims=True), 1),
+        has_policy_B=has_policy_B,
+        outcome_target_BO=np.eye(len(game.outcomes), dtype=np.float32)[outcome_B],
+        reply_B=np.concatenate([each.reply for each in rows]).astype(np.int64),
+        final_observation_BN=np.concatenate(finals),
+        surprise_B=np.concatenate([each.surprise for each in rows]),
+    )
+
+
+def played(game, num_episodes, num_simulations=16):
+    games = zf.selfplay.play(
+        game, "hash", num_episodes=num_episodes, num_simulations=num_simulations, num_threads=0
+    )
+    return list(games)
+
+
+def new_trainer(game=GAME, settings=SETTINGS):
+    return Trainer(nets.build(game, "tiny"), settings, CPU)
+
+
+@pytest.mark.parametrize("name", zf.games.names())
+def test_a_network_that_fits_finished_games_rates_the_winner_above_the_loser(name):
+    options = {"gomoku": {"size": 7, "line": 4}, "backgammon": {"checkers": 3}}.get(name, {})
+    game = zf.games.get(name, **options)
+    episodes = played(game, 6, num_simulations=4)
+    batch = batch_of(episodes, game)
+    trainer = new_trainer(game)
+    for _ in range(120):
+        trainer.step(batch)
+    rewards_O = torch.tensor([outcome.reward for outcome in game.outcomes])
+    network = trainer.network.eval()
+    sides = {}
+    for data in episodes:
+        episode = zf.games.Episode.decode(data)
+        rows = episode.rows(game)
+        with torch.inference_mode():
+            logits_RO = network(torch.from_numpy(rows.observations)).outcome_logits_BO
+        value_observer_R = (torch.softmax(logits_RO, dim=1) @ rewards_O).numpy()
+        final = episode.positions(game)[-1].rewards()
+        for player in (0, 1):
+            mean = value_observer_R[rows.observer == player].mean()
+            sides.setdefault((player, np.sign(final[player])), []).append(float(mean))
+    for player in (0, 1):
+        won, lost = sides.get((player, 1.0)), sides.get((player, -1.0))
+        if won:
+            assert min(won) > 0, f"player {player} won and is rated {min(won)}"
+        if lost:
+            assert max(lost) < 0, f"player {player} lost and is rated {max(lost)}"
+    assert any(key[1] > 0 for key in sides)
+
+
+def test_losses_fall_on_a_batch_that_is_seen_again():
+    batch = batch_of(played(GAME, 12))
+    trainer = new_trainer()
+    reports = [trainer.step(batch) for _ in range(60)]
+    assert reports[-1].values["loss/outcome"] < 0.5 * reports[0].values["loss/outcome"]
+    assert reports[-1].values["loss"] < 0.9 * reports[0].values["loss"]
+    assert reports[-1].values["policy_accuracy"] > reports[0].values["policy_accuracy"]
+
+
+def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
+    batch = batch_of(played(GAME, 6))
+    undisturbed, before = new_trainer(), new_trainer()
+    before.restore(*undisturbed.state())
+    for _ in range(4):
+        undisturbed.step(batch)
+        before.step(batch)
+    store = CheckpointStore(tmp_path, keep=2)
+    tensors, rest = before.state()
+    store.save(Checkpoint(before.step_count, tensors, {"trainer": rest}))
+    found, faults = store.load_newest()
+    assert found is not None
+    assert faults == []
+    after = new_trainer()
+    after.restore(found.tensors, found.rest["trainer"])
+    for _ in range(4):
+        expected, got = undisturbed.step(batch), after.step(batch)
+        assert got == expected
+    for name, value in undisturbed.average.items():
+        assert torch.equal(value, after.average[name])
+
+
+def test_a_torn_checkpoint_is_named_and_the_one_before_is_used(tmp_path):
+    store = CheckpointStore(tmp_path, keep=3)
+    for step in (10, 20):
+        store.save(Checkpoint(step, {"a": torch.full((4,), float(step))}, {}))
+    path = tmp_path / "000000020.safetensors"
+    path.write_bytes(path.read_bytes()[:-3])
+    found, faults = store.load_newest()
+    assert found is not None
+    assert found.step == 10
+    assert len(faults) == 1
+    assert "checkpoint 000000020 skipped: sha256 differs" in faults[0]
+
+
+def test_only_the_newest_checkpoints_stay(tmp_path):
+    store = CheckpointStore(tmp_path, keep=2)
+    for step in range(1, 6):
+        store.save(Checkpoint(step, {"a": torch.zeros(1)}, {}))
+    assert sorted(path.stem for path in tmp_path.glob("*.json")) == ["000000004", "000000005"]
+
+
+def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():
+    batch = batch_of(played(GAME, 3))
+    trainer = new_trainer()
+    trainer.step(batch)
+    kept = {name: value.clone() for name, value in trainer.average.items()}
+    parameters = [value.clone() for value in trainer.network.parameters()]
+    bad = dataclasses.replace(batch, outcome_target_BO=batch.outcome_target_BO * np.float32(np.nan))
+    with pytest.raises(NotFinite, match=r"step 2: loss.*weights of step 1 are kept"):
+        trainer.step(bad)
+    assert trainer.step_count == 1
+    for name, value in trainer.average.items():
+        assert torch.equal(value, kept[name])
+    for value, before in zip(trainer.network.parameters(), parameters, strict=True):
+        assert torch.equal(value, before)
+
+
+def test_the_rate_rises_then_falls_along_a_cosine():
+    from zerofleet.training.trainer import learning_rate_share
+
+    settings = TrainConfig(warmup_steps=10, schedule="cosine", total_steps=110)
+    shares = [learning_rate_share(step, settings) for step in range(120)]
+    assert shares[0] == pytest.approx(0.1)
+    assert shares[9] == shares[10] == 1
+    assert shares[60] == pytest.approx(0.5)
+    assert shares[110] == shares[119] == pytest.approx(0)
+    assert all(a >= b for a, b in itertools.pairwise(shares[10:]))
+
+
+def test_only_legal_actions_share_the_probability():
+    batch = batch_of(played(GAME, 3))
+    full = batch.observations_BN.copy()
+    network = nets.build(GAME, "tiny").eval()
+    tensors = TensorBatch.of(dataclasses.replace(batch, observations_BN=full), CPU)
+    output = network(tensors.observations_BN)
+    one_legal_BA = torch.zeros_like(tensors.legal_BA)
+    one_legal_BA[:, 3] = 1
+    forced = dataclasses.replace(
+        tensors, legal_BA=one_legal_BA, policy_BA=one_legal_BA * tensors.has_policy_B[:, None]
+    )
+    losses = compute_losses(network, output, forced, 1.0, 0.0)
+    assert losses.policy.item() == pytest.approx(0, abs=1e-6)

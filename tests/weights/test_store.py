@@ -1,0 +1,79 @@
+"""Weights are published whole, and only good ones are loaded."""
+
+import json
+
+import numpy as np
+import pytest
+
+from zerofleet.weights import BadWeights, Weights, WeightsStore
+
+SPEC = {"kind": "board"}
+
+
+def weights(version, value=1.0):
+    return Weights(version, SPEC, {"a": np.full((3, 2), value, np.float32)})
+
+
+def test_what_was_published_is_loaded(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(7, 2.5))
+    loaded = store.load(7)
+    assert loaded.version == 7
+    assert loaded.spec == SPEC
+    assert (loaded.tensors["a"] == 2.5).all()
+    assert store.versions() == [7]
+
+
+@pytest.mark.parametrize("at", [0, 20, -1])
+def test_a_damaged_file_is_refused_by_name_and_the_version_before_is_used(tmp_path, at):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(40))
+    store.publish(weights(41))
+    path = tmp_path / "000000041.safetensors"
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BadWeights, match="weights 41 refused: sha256 differs"):
+        store.load(41)
+    newest, faults = store.load_newest()
+    assert newest is not None
+    assert newest.version == 40
+    assert len(faults) == 1
+    assert "weights 41" in faults[0]
+
+
+def test_numbers_that_are_not_finite_are_refused(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(3, np.nan))
+    with pytest.raises(BadWeights, match="weights 3 refused: a has a number that is not finite"):
+        store.load(3)
+
+
+def test_a_version_without_its_manifest_was_never_published(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(1))
+    store.publish(weights(2))
+    (tmp_path / "000000002.json").unlink()
+    newest, faults = store.load_newest()
+    assert newest is not None
+    assert newest.version == 1
+    assert faults == []
+
+
+def test_a_torn_manifest_is_named(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(5))
+    path = tmp_path / "000000005.json"
+    path.write_text(json.dumps(json.loads(path.read_text()))[:20])
+    assert store.load_newest()[0] is None
+    with pytest.raises(BadWeights, match="weights 5 refused"):
+        store.load(5)
+
+
+def test_old_versions_are_let_go(tmp_path):
+    store = WeightsStore(tmp_path)
+    for version in range(5):
+        store.publish(weights(version))
+    store.forget_all_but({1, 4})
+    assert store.versions() == [1, 4]
+    assert len(list(tmp_path.iterdir())) == 4
