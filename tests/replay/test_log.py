@@ -6,7 +6,8 @@ import pytest
 
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
-from zerofleet.replay import EpisodeLog, LogInUse
+from zerofleet.replay import EpisodeLog, LogInUse, LogPosition
+from zerofleet.replay.opening import START
 from zerofleet.replay.segment import CHECK, FILE_HEAD, crc32
 
 POSITIONS = 10
@@ -150,6 +151,15 @@ def test_a_log_taken_back_to_a_checkpoint_goes_on_as_if_nothing_came_after(tmp_p
         assert append(log, episodes[12:15]) == [False, True, True]
 
 
+def test_a_log_taken_back_to_its_start_is_empty(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        append(log, episodes)
+    with closing(EpisodeLog(tmp_path, game, small_files(), until=START)) as log:
+        assert list(log.episodes()) == []
+        assert append(log, episodes) == [True] * 40
+
+
 def test_a_place_that_is_not_in_the_log_is_refused_and_nothing_is_removed(tmp_path, tictactoe):
     game, episodes = tictactoe
     with closing(EpisodeLog(tmp_path, game, small_files())) as log:
@@ -159,9 +169,9 @@ def test_a_place_that_is_not_in_the_log_is_refused_and_nothing_is_removed(tmp_pa
         end = log.position
     before = [path.read_bytes() for path in segments(tmp_path)]
     elsewhere = [
-        type(end)(within.segment, within.offset - 1, within.num_episodes, within.num_positions),
-        type(end)(end.segment, end.offset + 1, end.num_episodes, end.num_positions),
-        type(end)(end.segment + 1, end.offset, end.num_episodes, end.num_positions),
+        LogPosition(within.segment, within.offset - 1, within.num_episodes, within.num_positions),
+        LogPosition(end.segment, end.offset + 1, end.num_episodes, end.num_positions),
+        LogPosition(end.segment + 1, end.offset, end.num_episodes, end.num_positions),
     ]
     for until in elsewhere:
         with pytest.raises(zf.errors.Inconsistent, match="cannot be taken back to"):
@@ -180,7 +190,7 @@ def test_another_game_or_other_options_are_refused_by_name(tmp_path, play, ticta
             EpisodeLog(tmp_path, other, ReplayConfig())
     with (
         closing(EpisodeLog(tmp_path / "larger", larger, ReplayConfig())) as log,
-        pytest.raises(zf.errors.Inconsistent, match="size=4 .*, not of gomoku size=3"),
+        pytest.raises(zf.errors.Inconsistent, match=r"size=4 .*, not of gomoku size=3"),
     ):
         append(log, episodes[:1])
 

@@ -73,20 +73,19 @@ def test_who_won_has_the_target_win_and_the_other_loss_from_both_seats(columns, 
 
 
 def test_the_search_has_its_share_of_the_value_target_where_there_was_one(play):
-    game, episodes = play("connect4", 40)
-    (episode,) = episodes[:1]
+    game, episodes = play("gomoku", 40, options=(("size", 3), ("line", 3)))
+    # Where the last cell is all that is left it is taken without a search.
+    episode = next(each for each in episodes if len(each.events) == 9)
     rows = episode.rows(game)
-    searched = rows.search_outcomes.any(axis=1)
-    assert searched.any()
-    assert not searched.all()  # the last moves of this game were forced
+    searched = np.arange(9) < 8
     ended = np.eye(3)[rows.outcome]
     found = rows.search_outcomes / 65535
     for share in (0.0, 0.25, 1.0):
         config = ReplayConfig(value_target_search_share=share)
         batch = Sampler(filled(game, [episode]), game, config, seed=1).sample(512)
         expected = np.where(searched[:, None], (1 - share) * ended + share * found, ended)
-        discs = np.count_nonzero(batch.observations_BN[:, :42], axis=1)
-        assert batch.outcome_target_BO == pytest.approx(expected[discs], abs=1e-6)
+        plies = np.count_nonzero(batch.observations_BN[:, :9], axis=1)
+        assert batch.outcome_target_BO == pytest.approx(expected[plies], abs=1e-6)
         assert batch.outcome_target_BO.sum(axis=1) == pytest.approx(1, abs=1e-6)
 
 

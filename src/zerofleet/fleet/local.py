@@ -7,6 +7,7 @@ by turns in one thread. A run that exists is gone on with from its newest whole 
 """
 
 import copy
+import math
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -95,6 +96,7 @@ class Session:
             self.bus,
             self.metrics,
             config.train,
+            *([math.inf] if by_turns else []),
         )
         self._announce(found is not None)
 
@@ -170,6 +172,7 @@ class Session:
             self.loop.take_in(episodes)
             while self.loop.replay.limiter.may_train(batch_size):
                 self.loop.step()
+            self.loop.report()
             evaluator.load(self.loop.trainer.average, self.loop.step_count)
             self.num_rounds += 1
             if self.loop.checkpoint_is_due() or self.loop.step_count == 0:

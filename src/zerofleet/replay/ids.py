@@ -4,7 +4,7 @@ A worker numbers its games from 0 and finishes most of them in order, so a few r
 millions of ids.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left
 
 Ranges = list[tuple[int, int]]
 """Ascending, apart from one another: first, and one after the last."""
@@ -17,13 +17,13 @@ class SeenIds:
     def __contains__(self, episode_id: tuple[int, int]) -> bool:
         worker, sequence = episode_id
         ranges = self._ranges.get(worker, [])
-        at = bisect_right(ranges, sequence, key=lambda each: each[0])
+        at = num_begun(ranges, sequence)
         return at > 0 and sequence < ranges[at - 1][1]
 
     def add(self, worker: int, first: int, end: int) -> None:
         """Adds first…end-1, joined with the ranges that they touch."""
         ranges = self._ranges.setdefault(worker, [])
-        at = bisect_right(ranges, first, key=lambda each: each[0])
+        at = num_begun(ranges, first)
         if at > 0 and ranges[at - 1][1] >= first:
             at -= 1
         after = at
@@ -39,3 +39,8 @@ class SeenIds:
         for worker, ranges in seen.items():
             for first, end in ranges:
                 self.add(int(worker), first, end)
+
+
+def num_begun(ranges: Ranges, sequence: int) -> int:
+    """How many ranges begin at or before a number."""
+    return bisect_left(ranges, (sequence + 1, 0))

@@ -20,7 +20,7 @@ from zerofleet.errors import Inconsistent
 from zerofleet.files import write_whole
 from zerofleet.games import Episode, Game
 from zerofleet.replay.errors import LogFull, LogInUse
-from zerofleet.replay.opening import LogPosition, Opening, Segment, described, path_of
+from zerofleet.replay.opening import START, LogPosition, Opening, Segment, described, path_of
 from zerofleet.replay.segment import SegmentText, head_bytes, read_records, record_bytes
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -169,7 +169,7 @@ class EpisodeLog:
         newest.num_bytes = newest.end
 
     def _begin_segment(self) -> None:
-        last = self._segments[-1].position if self._segments else LogPosition(0, 0, 0, 0)
+        last = self._segments[-1].position if self._segments else START
         number = last.segment + 1
         path = path_of(self._folder, number)
         counts = last.num_episodes, last.num_positions

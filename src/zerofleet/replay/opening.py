@@ -24,6 +24,10 @@ class LogPosition:
     num_positions: int
 
 
+START = LogPosition(segment=0, offset=0, num_episodes=0, num_positions=0)
+"""Before the first file."""
+
+
 @dataclass(frozen=True)
 class OpenReport:
     """What was wrong with a log when it was opened."""
@@ -92,7 +96,7 @@ class Opening:
 
     def _read(self, path: Path, is_newest: bool, until: LogPosition | None) -> None:
         data = path.read_bytes()
-        last = self.segments[-1].position if self.segments else LogPosition(0, 0, 0, 0)
+        last = self.segments[-1].position if self.segments else START
         segment = Segment(path, number_of(path), len(data), last.num_episodes, last.num_positions)
         self.segments.append(segment)
         if until is not None and segment.number == until.segment:
@@ -133,7 +137,7 @@ class Opening:
         self.seen.add_json(text.ids_before)
 
     def _refuse_other_end(self, folder: Path, until: LogPosition) -> None:
-        found = self.segments[-1].position if self.segments else None
+        found = self.segments[-1].position if self.segments else START
         if found != until:
             raise Inconsistent(
                 f"{folder} cannot be taken back to {until}; its records there end at {found}"

@@ -9,7 +9,7 @@ from zerofleet.config import ReplayConfig
 from zerofleet.games import Episode, Game
 from zerofleet.replay.limiter import LimiterState, RateLimiter
 from zerofleet.replay.log import EpisodeLog
-from zerofleet.replay.opening import LogPosition
+from zerofleet.replay.opening import START, LogPosition
 from zerofleet.replay.sampler import Sampler
 from zerofleet.replay.window import Window
 
@@ -29,10 +29,13 @@ class Replay:
         """Opens the log and fills the window from it. With a `state` it goes on from there.
 
         Episodes that were logged after that state are kept and count as made. With `exactly` they
-        are removed instead: samples then come as if nothing had happened since.
+        are removed instead, and without a state all are: what comes then is as if nothing had
+        happened since.
         """
         self._game = game
-        until = LogPosition(**state["log"]) if exactly and state is not None else None
+        until = None
+        if exactly:
+            until = START if state is None else LogPosition(**state["log"])
         self.log = EpisodeLog(folder, game, config, until)
         try:
             self.window = filled_window(self.log, game, config)

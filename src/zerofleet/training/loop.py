@@ -57,6 +57,7 @@ class TrainingLoop:
         bus: MemoryBus,
         metrics: MetricsLog,
         settings: TrainConfig,
+        report_every_s: float = REPORT_EVERY_S,
     ) -> None:
         self.trainer = trainer
         self.replay = replay
@@ -65,6 +66,7 @@ class TrainingLoop:
         self.bus = bus
         self.metrics = metrics
         self.settings = settings
+        self.report_every_s = report_every_s
         self.times = TrainerTimes()
         self.last_losses: dict[str, float] = {}
         self._learning_rate = 0.0
@@ -100,7 +102,7 @@ class TrainingLoop:
         self.times.training_s += time.perf_counter() - start
         self._means.add(report)
         self._learning_rate = report.learning_rate
-        if time.monotonic() - self._reported_at_s >= REPORT_EVERY_S:
+        if time.monotonic() - self._reported_at_s >= self.report_every_s:
             self.report()
         if self.step_count % self.settings.publish_every_steps == 0:
             self.publish()

@@ -1,0 +1,311 @@
+"""The episode log through crashes, damage and a full disk: nothing is lost unnoticed."""
+
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+
+import zerofleet as zf
+from zerofleet.config import ReplayConfig
+from zerofleet.replay import EpisodeLog, LogFull, Replay
+from zerofleet.replay.log import read_episodes
+from zerofleet.replay.opening import Opening
+
+POSITIONS = 10
+"""That each episode is said to give."""
+
+GAME = zf.games.get("gomoku", size=3, line=3)
+
+
+def played(num_episodes, worker=0):
+    data = zf.selfplay.play(
+        GAME, "hash", num_episodes=num_episodes, num_simulations=4, num_threads=0, worker=worker
+    )
+    return [zf.games.Episode.decode(each) for each in data]
+
+
+def append(log, episodes):
+    return log.append(episodes, [POSITIONS] * len(episodes))
+
+
+def ids(log):
+    episodes = [zf.games.Episode.decode(data) for data in log.episodes()]
+    return [(episode.worker, episode.sequence) for episode in episodes]
+
+
+def opened(folder, **settings):
+    return closing(EpisodeLog(folder, GAME, ReplayConfig(least_positions=1, **settings)))
+
+
+# ---- killed
+
+BATCH = 20
+
+APPENDS = f"""
+import os, sys
+from pathlib import Path
+import zerofleet as zf
+from zerofleet.config import ReplayConfig
+from zerofleet.replay import EpisodeLog
+
+# A write may take less than it is given. Here it always does, so that kills hit one in the middle.
+whole_write = os.pwrite
+os.pwrite = lambda file, data, offset: whole_write(file, data[:1], offset)
+
+game = zf.games.get("gomoku", size=3, line=3)
+log = EpisodeLog(Path(sys.argv[1]), game, ReplayConfig(segment_bytes=1 << 14))
+batch = []
+for data in zf.selfplay.play(
+    game, "hash", num_episodes=10**6, num_simulations=4, num_threads=0, worker=int(sys.argv[2])
+):
+    batch.append(zf.games.Episode.decode(data))
+    if len(batch) == {BATCH}:
+        log.append(batch, [{POSITIONS}] * {BATCH})
+        print(*(episode.sequence for episode in batch), flush=True)
+        batch = []
+"""
+
+
+def test_killed_at_any_moment_it_keeps_every_episode_that_it_said_was_there(tmp_path):
+    rng = random.Random(1)
+    durable = set()
+    num_torn = 0
+    for worker in range(12):
+        process = subprocess.Popen(
+            [sys.executable, "-c", APPENDS, tmp_path, str(worker)], stdout=subprocess.PIPE
+        )
+        first = process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        lines = [first, *process.stdout.read().splitlines(keepends=True)]
+        process.stdout.close()
+        assert process.wait() == -9
+        for line in lines:
+            if line.endswith(b"\n"):
+                durable |= {(worker, int(sequence)) for sequence in line.split()}
+
+        newest = max(tmp_path.glob("segment-*.zfl"))
+        size_before = newest.stat().st_size
+        with opened(tmp_path, segment_bytes=1 << 14) as log:
+            found = ids(log)
+            assert log.report.damage == ()
+            assert log.report.torn_bytes == size_before - newest.stat().st_size
+            num_torn += log.report.torn_bytes > 0
+        assert len(set(found)) == len(found) == log.position.num_episodes
+        assert durable <= set(found)
+        # At each kill one batch may be written, in part or whole, and not yet reported.
+        assert len(found) <= len(durable) + BATCH * (worker + 1)
+    assert num_torn > 0
+
+
+# ---- cut short and damaged
+
+
+@pytest.fixture(scope="module")
+def three():
+    return played(3)
+
+
+def written(folder, episodes, **settings):
+    """The only file of a log with these episodes."""
+    with opened(folder, **settings) as log:
+        append(log, episodes)
+    (path,) = folder.glob("segment-*.zfl")
+    return path
+
+
+def test_cut_at_any_byte_of_the_last_episode_the_rest_is_cut_and_counted(tmp_path, three):
+    path = written(tmp_path, three[:2])
+    num_whole = path.stat().st_size
+    path.unlink()
+    data = written(tmp_path, three).read_bytes()
+    for size in range(num_whole + 1, len(data)):
+        path.write_bytes(data[:size])
+        opening = Opening(tmp_path, GAME, None)
+        assert opening.report.torn_bytes == size - num_whole
+        assert opening.report.damage == ()
+        assert path.read_bytes() == data[:num_whole]
+    with opened(tmp_path) as log:
+        assert append(log, three) == [False, False, True]
+    assert path.read_bytes() == data
+
+
+def test_damage_to_any_byte_is_named_and_no_wrong_episode_comes_out(tmp_path, three):
+    path = written(tmp_path, three)
+    data = path.read_bytes()
+    episodes = [episode.encode() for episode in three]
+    num_kept = []
+    for at in range(len(data)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
+        opening = Opening(tmp_path, GAME, None)
+        (damage,) = opening.report.damage
+        assert str(path) in damage
+        assert "skipped" in damage
+        (segment,) = opening.segments
+        kept = list(read_episodes(segment))
+        assert kept == episodes[: len(kept)]
+        assert not segment.can_grow
+        num_kept.append(len(kept))
+    assert num_kept == sorted(num_kept)
+    assert set(num_kept) == {0, 1, 2}
+
+
+def test_what_lies_behind_damage_is_skipped_but_other_files_are_not(tmp_path):
+    episodes = played(30)
+    with opened(tmp_path, segment_bytes=2048) as log:
+        for episode in episodes:
+            append(log, [episode])
+        before = ids(log)
+    _, second, third, *_ = sorted(tmp_path.glob("segment-*.zfl"))
+    data = bytearray(second.read_bytes())
+    data[len(data) // 2] ^= 1
+    second.write_bytes(data)
+    with opened(tmp_path, segment_bytes=2048) as log:
+        left = ids(log)
+        lost = [each for each in before if each not in left]
+        damaged, missing = log.report.damage
+        assert str(second) in damaged
+        assert missing == f"{third}: {len(lost)} episodes before it are missing"
+        assert left == [each for each in before if each not in lost]
+        assert 0 < len(lost) < 10
+        assert log.position.num_episodes == 30
+        assert append(log, episodes) == [False] * 30  # counted once, also those that were lost
+    assert second.read_bytes() == data
+
+
+def test_zeros_behind_the_end_are_named_left_there_and_not_written_over(tmp_path, three):
+    path = written(tmp_path, three[:2])
+    with path.open("ab") as file:
+        file.write(bytes(500))
+    data = path.read_bytes()
+    with opened(tmp_path) as log:
+        (damage,) = log.report.damage
+        assert damage.endswith("its last 500 bytes are skipped")
+        assert append(log, three) == [False, False, True]
+    assert path.read_bytes() == data
+    with opened(tmp_path) as log:
+        assert len(ids(log)) == 3
+
+
+def test_a_file_that_was_copied_into_the_log_does_not_count_twice(tmp_path, three):
+    path = written(tmp_path, three)
+    shutil.copy(path, path.with_name("segment-00000002.zfl"))
+    with opened(tmp_path) as log:
+        (damage,) = log.report.damage
+        assert "is a second one of episode" in damage
+        assert len(ids(log)) == 3
+
+
+# ---- in use
+
+
+def test_a_log_that_another_process_has_open_is_refused(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; import zerofleet as zf\n"
+        "from zerofleet.config import ReplayConfig\n"
+        "from zerofleet.replay import EpisodeLog\n"
+        "game = zf.games.get('gomoku', size=3, line=3)\n"
+        "EpisodeLog(Path(sys.argv[1]), game, ReplayConfig())"
+    )
+    with opened(tmp_path):
+        tried = subprocess.run(
+            [sys.executable, "-c", script, tmp_path], capture_output=True, text=True
+        )
+    assert tried.returncode == 1
+    assert f"LogInUse: {tmp_path} is in use by another process" in tried.stderr
+
+
+# ---- full
+
+
+@contextmanager
+def largest_file(size_bytes):
+    """While it lasts no file can grow beyond so much."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def append_until_full(log, episodes):
+    """How many fitted, one by one; nothing must have changed by the one that did not."""
+    count, fault = 0, None
+    while fault is None:
+        position = log.position
+        try:
+            append(log, [episodes[count]])
+            count += 1
+        except LogFull as full:
+            fault = full
+    assert "cannot grow" in str(fault)
+    assert log.position == position
+    assert len(ids(log)) == count
+    return count
+
+
+def test_a_file_that_cannot_grow_is_said_so_and_can_be_tried_again(tmp_path):
+    episodes = played(50)
+    with opened(tmp_path) as log:
+        with largest_file(4000):
+            count = append_until_full(log, episodes)
+            assert 3 < count < 40
+        assert append(log, episodes) == [False] * count + [True] * (50 - count)
+    with opened(tmp_path) as log:
+        assert (log.report.torn_bytes, log.report.damage) == (0, ())
+        assert len(ids(log)) == 50
+
+
+def test_what_was_written_of_a_batch_that_did_not_fit_is_gone(tmp_path):
+    episodes = played(50)
+    with opened(tmp_path) as log:
+        with largest_file(4000), pytest.raises(LogFull):
+            append(log, episodes)
+        append(log, episodes[-1:])
+    with opened(tmp_path) as log:
+        assert (log.report.torn_bytes, log.report.damage) == (0, ())
+        assert ids(log) == [(episodes[-1].worker, episodes[-1].sequence)]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a file system of 64 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
+    if os.geteuid() != 0 or subprocess.run(mounting, capture_output=True).returncode != 0:
+        pytest.skip("only root can mount a small disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("segment_bytes", [1 << 10, 1 << 24], ids=["many files", "one file"])
+def test_a_full_disk_is_said_so_and_can_be_tried_again(small_disk, segment_bytes):
+    episodes = played(300)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(40 << 10))
+    with opened(small_disk / "log", segment_bytes=segment_bytes) as log:
+        count = append_until_full(log, episodes)
+        assert count > 2
+        ballast.unlink()
+        assert append(log, episodes[: count + 1]) == [False] * count + [True]
+    with opened(small_disk / "log", segment_bytes=segment_bytes) as log:
+        assert (log.report.torn_bytes, log.report.damage) == (0, ())
+        assert len(ids(log)) == count + 1
+
+
+def test_while_the_log_is_full_the_window_waits_with_it(tmp_path):
+    episodes = [episode.encode() for episode in played(50)]
+    config = ReplayConfig(least_positions=1)
+    with closing(Replay(tmp_path, GAME, config, seed=1)) as replay:
+        with largest_file(4000), pytest.raises(LogFull):
+            replay.accept(episodes)
+        assert replay.window.num_added == replay.limiter.state.num_positions == 0
+        assert replay.accept(episodes) == replay.window.num_added > 200

@@ -1,0 +1,147 @@
+"""A run that is really killed goes on as if nothing had happened, or loses nothing."""
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import zerofleet as zf
+from zerofleet.config import read
+from zerofleet.replay import EpisodeLog
+
+SETTINGS = [
+    "search.num_simulations=8",
+    "selfplay.num_groups=1",
+    "selfplay.games_per_group=16",
+    "network.preset=tiny",
+    "replay.least_positions=200",
+    "replay.window_positions=1000",
+    "train.batch_size=32",
+    "train.checkpoint_every_steps=15",
+    "train.checkpoint_every_minutes=null",
+    "run.num_threads=2",
+]
+
+
+def command(steps, deterministic):
+    settings = [word for setting in SETTINGS for word in ("--set", setting)]
+    mode = ["--deterministic"] if deterministic else []
+    return [
+        sys.executable, "-c", "from zerofleet.cli import main; main()",
+        "train", "tictactoe", "--run", "r", "--steps", str(steps), *mode, *settings,
+    ]  # fmt: skip
+
+
+def start(folder, steps, deterministic):
+    environment = {"ZEROFLEET_RUNS": str(folder), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        command(steps, deterministic),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run_to_the_end(folder, steps, deterministic):
+    process = start(folder, steps, deterministic)
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    return output
+
+
+def run_with_kills(folder, steps, deterministic, num_kills, seed):
+    """Kills the run so often, each time at a random moment after it has come up."""
+    rng = random.Random(seed)
+    for _ in range(num_kills):
+        process = start(folder, steps, deterministic)
+        assert process.stdout is not None
+        process.stdout.readline()  # it says what it is once everything is loaded
+        time.sleep(rng.uniform(0, 3))
+        process.kill()
+        process.communicate()
+    return run_to_the_end(folder, steps, deterministic)
+
+
+def episodes_of(folder):
+    run = Path(folder) / "r"
+    config = read(run / "config.yaml")
+    game = zf.games.get(config.game.name, **config.game.options)
+    log = EpisodeLog(run / "episodes", game, config.replay)
+    try:
+        return [zf.games.Episode.decode(data) for data in log.episodes()]
+    finally:
+        log.close()
+
+
+def ids_of(folder):
+    return [(episode.worker, episode.sequence) for episode in episodes_of(folder)]
+
+
+def losses_of(folder):
+    lines = (Path(folder) / "r" / "metrics.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    for record in records:
+        del record["time"]
+    return [record for record in records if record["kind"] == "train"]
+
+
+def newest_weights_hash(folder):
+    path = max((Path(folder) / "r" / "weights").glob("*.safetensors"))
+    return path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_deterministic(tmp_path, steps, num_kills):
+    run_to_the_end(tmp_path / "whole", steps, deterministic=True)
+    run_with_kills(tmp_path / "killed", steps, True, num_kills, seed=1)
+    assert ids_of(tmp_path / "killed") == ids_of(tmp_path / "whole")
+    assert losses_of(tmp_path / "killed") == losses_of(tmp_path / "whole")
+    assert newest_weights_hash(tmp_path / "killed") == newest_weights_hash(tmp_path / "whole")
+
+
+def check_side_by_side(tmp_path, steps, num_kills):
+    output = run_with_kills(tmp_path, steps, False, num_kills, seed=2)
+    assert f"{steps} steps" in output
+    ids = ids_of(tmp_path)
+    assert len(ids) == len(set(ids))
+    by_worker = {}
+    for worker, sequence in ids:
+        by_worker.setdefault(worker, set()).add(sequence)
+    assert len(by_worker) >= 1
+    for episode in episodes_of(tmp_path):
+        assert episode.outcome_first_player >= 0
+
+
+def test_a_killed_deterministic_run_ends_like_an_undisturbed_one(tmp_path):
+    check_deterministic(tmp_path, steps=90, num_kills=3)
+
+
+def test_a_killed_run_loses_no_game_and_counts_none_twice(tmp_path):
+    check_side_by_side(tmp_path, steps=90, num_kills=2)
+
+
+@pytest.mark.long
+def test_twenty_kills_of_a_deterministic_run_change_nothing(tmp_path):
+    check_deterministic(tmp_path, steps=600, num_kills=20)
+
+
+@pytest.mark.long
+def test_twenty_kills_lose_no_game(tmp_path):
+    check_side_by_side(tmp_path, steps=600, num_kills=20)
+
+
+def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
+    process = start(tmp_path, 100_000, deterministic=False)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(4)
+    process.terminate()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "go on with: zerofleet train" in output
+    assert list((tmp_path / "r" / "checkpoints").glob("*.json"))

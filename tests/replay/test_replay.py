@@ -1,0 +1,109 @@
+"""The replay as a whole: each episode counts once, and a run goes on where it stopped."""
+
+import json
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import zerofleet as zf
+from zerofleet.config import ReplayConfig
+from zerofleet.replay import Replay
+
+CONFIG = ReplayConfig(window_positions=150, least_positions=20, segment_bytes=2048)
+
+
+def opened(folder, game, **arguments):
+    return closing(Replay(folder, game, CONFIG, seed=1, **arguments))
+
+
+def batches(replay, count):
+    """So many batches of a trainer that tells the limiter."""
+    drawn = []
+    for _ in range(count):
+        batch = replay.sampler.sample(16)
+        replay.limiter.trained(16)
+        drawn.append(
+            b"".join(np.ascontiguousarray(each).tobytes() for each in vars(batch).values())
+        )
+    return drawn
+
+
+@pytest.fixture
+def connect4(play):
+    game, episodes = play("connect4", 40)
+    return game, [episode.encode() for episode in episodes]
+
+
+def test_an_episode_that_comes_twice_counts_once_everywhere(tmp_path, connect4):
+    game, episodes = connect4
+    with opened(tmp_path, game) as replay:
+        num_positions = replay.accept(episodes[:5])
+        assert num_positions > 20
+        assert replay.accept(episodes[3:6]) < num_positions
+        total = replay.log.position.num_positions
+        assert replay.window.num_added == replay.limiter.state.num_positions == total
+        assert replay.accept(episodes[:6]) == 0
+        assert replay.window.num_added == replay.limiter.state.num_positions == total
+
+
+@pytest.mark.parametrize("num_before", [0, 3, 20])
+def test_gone_on_with_exactly_samples_are_those_of_a_run_that_never_stopped(
+    tmp_path, connect4, num_before
+):
+    game, episodes = connect4
+
+    def rest_of_run(replay):
+        drawn = []
+        for start in range(num_before, 40, 4):
+            replay.accept(episodes[start : start + 4])
+            drawn += batches(replay, 2)
+        return drawn, replay.state
+
+    with opened(tmp_path / "whole", game) as replay:
+        if num_before:
+            replay.accept(episodes[:num_before])
+            batches(replay, 3)
+        checkpoint = json.dumps(replay.state) if num_before else "null"
+        expected = rest_of_run(replay)
+    with opened(tmp_path / "whole", game, state=json.loads(checkpoint), exactly=True) as replay:
+        assert rest_of_run(replay) == expected
+
+
+def test_gone_on_with_otherwise_no_episode_is_lost_or_counted_twice(tmp_path, connect4):
+    game, episodes = connect4
+    with opened(tmp_path, game) as replay:
+        replay.accept(episodes[:10])
+        batches(replay, 3)
+        checkpoint = replay.state
+        replay.accept(episodes[10:20])
+        batches(replay, 5)
+        num_positions = replay.log.position.num_positions
+    with opened(tmp_path, game, state=checkpoint) as replay:
+        assert replay.window.num_added == replay.limiter.state.num_positions == num_positions
+        assert replay.limiter.state.num_samples == 3 * 16
+        assert replay.accept(episodes[:20]) == 0
+
+
+def test_an_episode_that_cannot_have_been_played_is_refused_and_with_it_its_batch(
+    tmp_path, play, connect4
+):
+    game, episodes = connect4
+    _, (other,) = play("beastybar", 1)
+    with opened(tmp_path, game) as replay:
+        with pytest.raises(zf.errors.Inconsistent, match="of beastybar"):
+            replay.accept([episodes[0], other.encode()])
+        with pytest.raises(zf.errors.BadBytes, match="damaged"):
+            replay.accept([episodes[0], episodes[1][:-1]])
+        assert replay.log.position.num_episodes == len(replay.window) == 0
+
+
+def test_a_state_that_does_not_fit_is_refused_and_the_log_is_free_again(tmp_path, connect4):
+    game, episodes = connect4
+    with opened(tmp_path, game) as replay:
+        replay.accept(episodes)
+        state = replay.state
+    with pytest.raises(zf.errors.BadText, match="not the state of a sampler"):
+        Replay(tmp_path, game, CONFIG, seed=1, state=state | {"sampler": {}})
+    with opened(tmp_path, game, state=state) as replay:
+        assert replay.log.position.num_episodes == 40
