@@ -16,7 +16,7 @@ CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 help:
 	@echo 'make test             everything that takes minutes: what must pass before a commit'
-	@echo 'make train            train an agent (not built yet)'
+	@echo 'make train            train an agent: GAME=beastybar PRESET=fast MINUTES=10'
 	@echo
 	@echo 'make venv             the virtual environment .venv, with the package and its tools in it'
 	@echo 'make lint             formatting, style and types'
@@ -120,10 +120,12 @@ wheel: venv
 bench: venv
 	$(BIN)/zerofleet bench core
 
-train:
-	@echo 'Training cannot be run yet: the core is here, but not the networks, the replay and the trainer,' >&2
-	@echo 'which are the next step. What works today: README.md' >&2
-	@exit 1
+# What is trained, how, and for how long; `make train GAME=connect4 MINUTES=30`. Again goes on with the same run.
+GAME ?= beastybar
+PRESET ?= fast
+MINUTES ?= 10
+train: venv
+	$(BIN)/zerofleet train $(GAME) --preset $(PRESET) --run $(GAME)-$(PRESET) --minutes $(MINUTES)
 
 format: venv
 	$(BIN)/ruff check --fix-only

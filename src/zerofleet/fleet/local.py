@@ -147,7 +147,7 @@ class Session:
             driver,
             self._make_evaluator(),
             self.bus,
-            self.loop.replay.limiter.wait_to_play,
+            self.loop.may_play,
         )
 
     def _make_evaluator(self) -> Evaluator:

@@ -56,6 +56,12 @@ class CheckpointStore:
                 faults.append(f"checkpoint {manifest_path.stem} skipped: {error}")
         return None, faults
 
+    def oldest_rest(self) -> dict[str, Any]:
+        """What the oldest checkpoint kept has beside its tensors. Needs one to be there."""
+        manifest = json.loads(min(self.folder.glob("*.json")).read_bytes())
+        rest: dict[str, Any] = manifest["rest"]
+        return rest
+
     def _load(self, manifest_path: Path) -> Checkpoint:
         manifest = json.loads(manifest_path.read_bytes())
         data = manifest_path.with_suffix(".safetensors").read_bytes()

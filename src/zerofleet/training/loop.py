@@ -1,7 +1,8 @@
 """The trainer role: takes episodes in, makes steps, publishes weights, writes checkpoints."""
 
+import errno
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import Tensor
 from zerofleet.bus import MemoryBus
 from zerofleet.config import TrainConfig
 from zerofleet.metrics import MetricsLog
-from zerofleet.replay import LogFull, Replay
+from zerofleet.replay import LogFull, LogPosition, Replay
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.trainer import StepReport, Trainer
 from zerofleet.weights import Weights, WeightsStore
@@ -19,6 +20,7 @@ REPORT_EVERY_S = 5.0
 """How often the means of the last steps are written down."""
 
 DISK_RETRY_S = 5.0
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass
@@ -69,6 +71,7 @@ class TrainingLoop:
         self.report_every_s = report_every_s
         self.times = TrainerTimes()
         self.last_losses: dict[str, float] = {}
+        self._paused = False
         self._learning_rate = 0.0
         self._means = Means()
         self._reported_at_s = time.monotonic()
@@ -84,14 +87,15 @@ class TrainingLoop:
         if not episodes:
             return
         start = time.perf_counter()
-        while True:
-            try:
-                self.replay.accept(episodes)
-                break
-            except LogFull as fault:
-                print(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s", flush=True)
-                time.sleep(DISK_RETRY_S)
+        self._when_there_is_room(lambda: self.replay.accept(episodes))
         self.times.intake_s += time.perf_counter() - start
+
+    def may_play(self, timeout_s: float) -> bool:
+        """Whether new moves may be made, after waiting for that at most so long."""
+        if self._paused:
+            time.sleep(timeout_s)
+            return False
+        return self.replay.limiter.wait_to_play(timeout_s)
 
     def step(self) -> None:
         """One training step, then what is due after it."""
@@ -134,18 +138,35 @@ class TrainingLoop:
         )
 
     def save(self, rest: dict[str, Any]) -> None:
-        """Writes a checkpoint, and the weights that go with it; old games are let go then."""
-        self.replay.log.sync()
-        tensors, numbers = self.trainer.state()
-        state = {"trainer": numbers, "replay": self.replay.state, **rest}
-        self.weights.publish(Weights(self.step_count, self._spec(), as_numpy(self.trainer.average)))
-        self.checkpoints.save(Checkpoint(self.step_count, tensors, state))
-        self.replay.log.trim(self.replay.log.position)
+        """Writes a checkpoint, and the weights that go with it. Games that no checkpoint needs any
+        more are let go."""
+        self._when_there_is_room(lambda: self._save(rest))
+        oldest = self.checkpoints.oldest_rest()["replay"]["log"]
+        self.replay.log.trim(LogPosition(**oldest))
         self._saved_step = self.step_count
         self._saved_at_s = time.monotonic()
 
-    def _spec(self) -> dict[str, Any]:
-        return self.trainer.network.spec.to_dict()
+    def _save(self, rest: dict[str, Any]) -> None:
+        self.replay.log.sync()
+        tensors, numbers = self.trainer.state()
+        state = {"trainer": numbers, "replay": self.replay.state, **rest}
+        spec = self.trainer.network.spec.to_dict()
+        self.weights.publish(Weights(self.step_count, spec, as_numpy(self.trainer.average)))
+        self.checkpoints.save(Checkpoint(self.step_count, tensors, state))
+
+    def _when_there_is_room(self, write: Callable[[], object]) -> None:
+        """Writes; while the disk is full it says so, nothing new is played, and it tries again."""
+        while True:
+            try:
+                write()
+                self._paused = False
+                return
+            except (LogFull, OSError) as fault:
+                if isinstance(fault, OSError) and fault.errno not in NO_ROOM:
+                    raise
+                self._paused = True
+                print(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s", flush=True)
+                time.sleep(DISK_RETRY_S)
 
 
 def as_numpy(tensors: dict[str, Tensor]) -> dict[str, Any]:

@@ -1,0 +1,109 @@
+"""Runs learn: the best test there is of signs and views all the way round."""
+
+import random
+
+import numpy as np
+import pytest
+
+import zerofleet as zf
+from zerofleet import metrics, nets
+from zerofleet.infer import make_evaluator
+
+SMALL = [
+    "run.num_threads=2",
+    "train.checkpoint_every_minutes=null",
+    "train.keep_checkpoints=1",
+]
+
+
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+
+
+def chosen(position, evaluator, num_simulations):
+    """Without proofs and with few simulations, so that it is the network that knows."""
+    found = zf.search.analyse(
+        position, evaluator, num_simulations=num_simulations, prove=False, seed=1
+    )
+    return found.best_action
+
+
+def num_lost_lines(game, evaluator, seat, num_simulations=12):
+    """Games lost out of all that an opponent can play against the evaluator in that seat."""
+    lost = total = 0
+    waiting = [game.new_position()]
+    while waiting:
+        position = waiting.pop()
+        if position.to_move == zf.OVER:
+            total += 1
+            lost += position.rewards()[seat] < 0
+        elif position.to_move == seat:
+            position.play(chosen(position, evaluator, num_simulations))
+            waiting.append(position)
+        else:
+            for action in position.legal_actions():
+                after = position.copy()
+                after.play(action)
+                waiting.append(after)
+    assert total > 5
+    return lost
+
+
+def test_tic_tac_toe_is_learnt_from_nothing_to_no_lost_game_in_either_seat():
+    game = zf.games.get("gomoku", size=3, line=3)
+    untrained = make_evaluator(nets.build(game, "tiny").eval(), device="cpu")
+    assert num_lost_lines(game, untrained, 0) + num_lost_lines(game, untrained, 1) > 0
+    zf.train("tictactoe", preset="fast", run="ttt", steps=1500, settings=SMALL)
+    trained = zf.load("ttt")
+    assert num_lost_lines(game, trained, 0) == 0
+    assert num_lost_lines(game, trained, 1) == 0
+
+
+def score(game, first, second, num_pairs, num_simulations, seed):
+    """The first evaluator's share of the points against the second, both seats of each deal."""
+    points, largest = 0.0, max(outcome.reward for outcome in game.outcomes)
+    dice = random.Random(seed)
+    for pair in range(num_pairs):
+        for seat in (0, 1):
+            position = game.new_position(seed=pair)
+            for _ in range(dice.randrange(3)):  # not always the same opening
+                if position.to_move in (0, 1):
+                    position.play(dice.choice(position.legal_actions()))
+            while position.to_move != zf.OVER:
+                if position.to_move == zf.CHANCE:
+                    ids, weights = zip(*position.chance_outcomes(), strict=True)
+                    position.play(dice.choices(ids, weights)[0])
+                else:
+                    side = first if position.to_move == seat else second
+                    position.play(chosen(position, side, num_simulations))
+            points += position.rewards()[seat] / largest
+    return 0.5 + points / (4 * num_pairs)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("game", "options", "minutes"),
+    [
+        ("connect4", {}, 3),
+        ("gomoku", {"size": 7, "line": 4}, 4),
+        ("beastybar", {}, 4),
+        ("backgammon", {"checkers": 3}, 4),
+    ],
+)
+def test_every_games_loss_falls_and_its_own_start_is_beaten(game, options, minutes, tmp_path):
+    played = zf.games.get(game, **options)
+    zf.train(game, preset="fast", run="r", minutes=minutes, settings=SMALL, **options)
+    records = [
+        record
+        for record in metrics.read(tmp_path / "r")
+        if record["kind"] == "train" and record["loss"] is not None
+    ]
+    early, late = records[: len(records) // 4], records[-(len(records) // 4) :]
+    mean = {
+        name: [float(np.mean([each[name] for each in part])) for part in (early, late)]
+        for name in ("loss", "loss/outcome")
+    }
+    assert mean["loss"][1] < mean["loss"][0]
+    start = make_evaluator(nets.build(played, "tiny").eval(), device="cpu")
+    assert score(played, zf.load("r"), start, num_pairs=30, num_simulations=16, seed=1) > 0.6
