@@ -46,7 +46,7 @@ def test_the_cpu_gets_onnx_unless_torch_is_asked_for(make_network):
 
 
 def test_an_unknown_evaluator_is_refused(make_network):
-    with pytest.raises(Unsupported, match="^unknown evaluator onxx; known: auto, torch, onnx$"):
+    with pytest.raises(Unsupported, match=r"^unknown evaluator onxx; known: auto, torch, onnx$"):
         infer.make_evaluator(make_network(1), kind="onxx", device="cpu")
 
 

@@ -33,9 +33,7 @@ def test_answers_are_the_callers_own(evaluator, observations_BN):
     np.testing.assert_allclose(second[::-1], first, atol=1e-5)
 
 
-def test_new_weights_answer_under_their_version(
-    evaluator, make_network, observations_BN, expected
-):
+def test_new_weights_answer_under_their_version(evaluator, make_network, observations_BN, expected):
     evaluator.load(make_network(2).state_dict(), version=41)
     assert evaluator.version == 41
     assert_answers(evaluator, observations_BN, expected(2))
@@ -78,7 +76,9 @@ def test_weights_that_do_not_fit_are_refused_and_the_old_ones_go_on_serving(
 
 def test_torn_safetensors_are_refused(evaluator, make_network):
     torn = safetensors.torch.save(make_network(2).state_dict())[:-100]
-    with pytest.raises(BadBytes, match="^weights 41 refused: not safetensors .*; still serving 40"):
+    with pytest.raises(
+        BadBytes, match=r"^weights 41 refused: not safetensors .*; still serving 40"
+    ):
         evaluator.load(torn, version=41)
 
 

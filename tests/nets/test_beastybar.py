@@ -18,7 +18,8 @@ def network(request, one_thread_and_the_same_weights):
 
 def test_places_are_numbered_as_in_the_game():
     position = zf.games.get("beastybar").from_text(
-        "player=0 queue=lion0,skunk1 bar=zebra0 thats_it=monkey1 hand0=hippo pile0=seal hand1=parrot"
+        "player=0 queue=lion0,skunk1 bar=zebra0 thats_it=monkey1 "
+        "hand0=hippo pile0=seal hand1=parrot"
     )
     places = position.observe(0)[:24].tolist()
     species = {"skunk": 0, "parrot": 1, "monkey": 3, "seal": 5, "zebra": 6, "hippo": 10, "lion": 11}
@@ -97,6 +98,17 @@ def test_rows_without_a_final_observation_do_not_count(make_batch):
         assert losses(wrong_by)["fate"] == pytest.approx(np.log(3))
 
 
-SPECIES = (
-    ["skunk", "parrot", "kangaroo", "monkey", "chameleon", "seal", "zebra", "giraffe", "snake", "crocodile", "hippo", "lion"]
-)
+SPECIES = [
+    "skunk",
+    "parrot",
+    "kangaroo",
+    "monkey",
+    "chameleon",
+    "seal",
+    "zebra",
+    "giraffe",
+    "snake",
+    "crocodile",
+    "hippo",
+    "lion",
+]

@@ -34,7 +34,11 @@ def test_backgammon_points_become_thresholds_from_both_sides():
     assert at_least_SC[point[6]].tolist() == [1, 1, 1]  # five
     assert beyond_S[point[6]] == pytest.approx(2 / 12)
     assert at_least_SC[point[5]].tolist() == [0, 0, 0]
-    assert at_least_SC[NUM_SLOTS + point[1]].tolist() == [1, 1, 0]  # the other's two, as counted here
+    assert at_least_SC[NUM_SLOTS + point[1]].tolist() == [
+        1,
+        1,
+        0,
+    ]  # the other's two, as counted here
     assert len(inputs_I) == PointsInputs.num_inputs
 
 

@@ -80,7 +80,7 @@ def refuse_mismatch(spec: NetworkSpec, wanted: Game | NetworkSpec) -> None:
     """
     if isinstance(wanted, Game):
         wanted = NetworkSpec.of(wanted, spec.kind, spec.options)
-    if spec.game_text != wanted.game_text:
+    if (spec.game, spec.game_options) != (wanted.game, wanted.game_options):
         raise Inconsistent(f"weights of {spec.game_text} are not for {wanted.game_text}")
     for count in ("num_actions", "num_outcomes", "observation_bytes"):
         has, wants = getattr(spec, count), getattr(wanted, count)
