@@ -37,6 +37,9 @@ def connect4(*overrides: str) -> Config:
     return config.load("connect4", "fast", overrides=overrides)
 
 
+PRESET_SIMULATIONS = connect4().search.num_simulations
+
+
 def made(name: str, settings: Config | None = None) -> Run:
     with create_or_open(name, settings or connect4()) as run:
         return run
@@ -75,7 +78,7 @@ def test_settings_that_change_are_said_and_saved() -> None:
     with create_or_open("c4", changed, say=said.append) as run:
         assert config.read(run.config_path) == changed
     assert said == [
-        "runs/c4: search.num_simulations was 96, is now 64",
+        f"runs/c4: search.num_simulations was {PRESET_SIMULATIONS}, is now 64",
         "runs/c4: stop.minutes was None, is now 5.0",
     ]
 
@@ -83,10 +86,10 @@ def test_settings_that_change_are_said_and_saved() -> None:
 def test_a_run_keeps_its_own_settings_unless_others_are_named() -> None:
     made("c4", connect4("search.num_simulations=64"))
     assert config_for("c4", "connect4").search.num_simulations == 64
-    assert config_for("c4", "connect4", preset="fast").search.num_simulations == 96
+    assert config_for("c4", "connect4", preset="fast").search.num_simulations == PRESET_SIMULATIONS
     again = config_for("c4", "connect4", overrides=["stop.steps=3"])
     assert (again.search.num_simulations, again.stop.steps) == (64, 3)
-    assert config_for("new", "connect4").search.num_simulations == 96
+    assert config_for("new", "connect4").search.num_simulations == PRESET_SIMULATIONS
 
 
 def test_a_run_of_another_game_or_options_is_refused_and_left_alone() -> None:

@@ -7,6 +7,7 @@
 // the core the threads answer by themselves and the outbox stays empty.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -35,10 +36,11 @@ class Driver {
           groups_(std::move(groups)),
           answers_(groups_.size()),
           counts_(groups_.size()),
+          last_worker_(groups_.size(), kNobody),
           here_(make_evaluator(derive_seed(seed, 0))) {
         for (uint32_t g = 0; g < groups_.size(); ++g) to_search_.push_back(g);
         for (uint32_t t = 0; t < num_threads; ++t)
-            threads_.emplace_back([this, own = derive_seed(seed, t)] { work(own); });
+            threads_.emplace_back([this, t, own = derive_seed(seed, t)] { work(t, own); });
     }
     ~Driver() { stop(); }
     Driver(const Driver&) = delete;
@@ -134,6 +136,8 @@ class Driver {
         bool out = false;  // the batch is with the evaluator
     };
 
+    static constexpr uint32_t kNobody = 0xffffffff;
+
     // Steps of a group that answers itself before the next one has its turn.
     static constexpr int kStepsPerTurn = 16;
 
@@ -143,7 +147,7 @@ class Driver {
         return evaluator_ ? OwnEvaluator(std::in_place, *evaluator_, *facts_, seed) : std::nullopt;
     }
 
-    void work(uint64_t seed) {
+    void work(uint32_t worker, uint64_t seed) {
         OwnEvaluator evaluator = make_evaluator(seed);
         for (;;) {
             {
@@ -151,23 +155,35 @@ class Driver {
                 work_waiting_.wait(lock, [&] { return stopping_ || !to_search_.empty(); });
                 if (stopping_) return;
             }
-            work_once(evaluator);
+            work_once(evaluator, worker);
         }
     }
 
     // Plays one group on; false if none is waiting for it.
-    bool work_once(OwnEvaluator& evaluator) {
+    bool work_once(OwnEvaluator& evaluator, uint32_t worker = 0) {
         uint32_t number;
         Answers answers;
         {
             const std::lock_guard lock(mutex_);
             if (to_search_.empty() || stopping_) return false;
-            number = to_search_.front();
-            to_search_.pop_front();
+            number = take_group(worker);
             answers = std::exchange(answers_[number], {});
         }
         play_on(*groups_[number], number, answers, evaluator ? &*evaluator : nullptr);
         return true;
+    }
+
+    // A waiting group that this thread had last, or nobody yet, so that its memory stays near; else
+    // the one that has waited longest. Needs the lock and a group that waits.
+    uint32_t take_group(uint32_t worker) {
+        auto taken = std::find_if(to_search_.begin(), to_search_.end(), [&](uint32_t group) {
+            return last_worker_[group] == worker || last_worker_[group] == kNobody;
+        });
+        if (taken == to_search_.end()) taken = to_search_.begin();
+        const uint32_t number = *taken;
+        to_search_.erase(taken);
+        last_worker_[number] = worker;
+        return number;
     }
 
     bool outbox_is_empty() {
@@ -221,6 +237,7 @@ class Driver {
     std::condition_variable work_waiting_, outbox_filled_, episodes_ready_;
     std::vector<Answers> answers_;
     std::vector<SelfPlayCounts> counts_;
+    std::vector<uint32_t> last_worker_;  // of each group
     std::deque<uint32_t> to_search_, outbox_;
     std::vector<std::vector<uint8_t>> episodes_;
     std::string fault_;

@@ -1,11 +1,9 @@
 """zerofleet runs and zerofleet train, as their users see them."""
 
 import shlex
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -177,11 +175,10 @@ def test_the_examples_in_the_help_of_runs_work_one_after_another(
 # ---- train
 
 
-class FakeFleet(ModuleType):
+class FakeFleet:
     """Stands where zerofleet.fleet.local stands, and remembers what it was to train."""
 
     def __init__(self) -> None:
-        super().__init__("zerofleet.fleet.local")
         self.asked: list[tuple[Config, str, list[str]]] = []
 
     def train(self, config: Config, run: Run, sinks: Sequence[Sink]) -> None:
@@ -193,7 +190,7 @@ class FakeFleet(ModuleType):
 @pytest.fixture
 def fleet(monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
     fake = FakeFleet()
-    monkeypatch.setitem(sys.modules, "zerofleet.fleet.local", fake)
+    monkeypatch.setattr("zerofleet.fleet.api.train_here", fake.train)
     return fake
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class OnnxEvaluator:
     """Answers with the weights of a network, or of a file that `zf.nets.export_onnx` wrote.
 
-    To export a network takes seconds and is done once. New weights cost building a session: 20 ms
-    for the tiny networks, 0.3 s for the largest.
+    To export a network takes seconds and is done once. New weights cost building a session: 12
+    to 55 ms for the tiny networks, 0.3 s for the largest (one core).
     """
 
     def __init__(

@@ -142,9 +142,7 @@ class Block(nn.Module):
 
 def pooled(x_BFRC: Tensor) -> Tensor:
     """The mean and the largest of each channel, [B, 2F]."""
-    means_BF11 = functional.adaptive_avg_pool2d(x_BFRC, 1)
-    largest_BF11 = functional.adaptive_max_pool2d(x_BFRC, 1)
-    return torch.cat([means_BF11, largest_BF11], dim=1).flatten(1)
+    return torch.cat([x_BFRC.mean(dim=(2, 3)), x_BFRC.amax(dim=(2, 3))], dim=1)
 
 
 class PolicyHead(nn.Module):
