@@ -26,6 +26,7 @@ from zerofleet.replay import Replay
 from zerofleet.run_folders import Run
 from zerofleet.selfplay.worker import Worker
 from zerofleet.training import CheckpointStore, Trainer, TrainingLoop, set_up_torch
+from zerofleet.training.loop import REPORT_EVERY_S
 from zerofleet.weights import WeightsStore
 
 STATUS_EVERY_S = 10.0
@@ -96,7 +97,8 @@ class Session:
             self.bus,
             self.metrics,
             config.train,
-            *([math.inf] if by_turns else []),
+            # By turns, reports come after rounds, which are the same every time; clocks are not.
+            report_every_s=math.inf if by_turns else REPORT_EVERY_S,
         )
         self._announce(found is not None)
 
@@ -143,7 +145,6 @@ class Session:
             self.num_starts * MAX_WORKERS + number,
         )
         return Worker(
-            self.game,
             driver,
             self._make_evaluator(),
             self.bus,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from zerofleet import _core
 from zerofleet.bus import MemoryBus
-from zerofleet.games import Game
 from zerofleet.infer import Evaluator
 from zerofleet.selfplay.play import PATIENCE_S
 
@@ -31,13 +30,11 @@ class Worker:
 
     def __init__(
         self,
-        game: Game,
         driver: _core.SelfPlay,
         evaluator: Evaluator,
         bus: MemoryBus,
         may_play: Callable[[float], bool],
     ) -> None:
-        self.game = game
         self.driver = driver
         self.evaluator = evaluator
         self.bus = bus
