@@ -159,7 +159,6 @@ def test_differences_are_named_in_full_with_both_values() -> None:
         ("game.options.size=99", "gomoku: size must be 3"),
         ("game.name=connect4", "is for connect4, not for gomoku"),
         ("network.options.a=word", 'network.options.a must be a number, true or false, got "word"'),
-        ("train.schedule=cosine", "train: schedule cosine needs total_steps above warmup_steps"),
         ("replay.window_positions=5", "replay: least_positions (10000) is more than window_posi"),
         ("search.root={", "expected the node content, but found"),
     ],

@@ -208,10 +208,8 @@ class TrainConfig(Section):
     """Steps in which the rate rises to its full height. Fewer risks a bad start."""
 
     schedule: Literal["constant", "cosine"] = "constant"
-    """constant can go on for ever; cosine falls to nothing at total_steps and ends stronger."""
-
-    total_steps: CountOrZero = 0
-    """Where the cosine ends. 0 with a constant rate, which has no end."""
+    """cosine falls to nothing towards the run's end (see stop) and ends stronger; without an end
+    it stays level, as constant does. A deterministic run does not look at the clock for it."""
 
     value_loss_weight: Weight = 1
     """Weight of the outcome's loss beside the policy's."""
@@ -241,15 +239,6 @@ class TrainConfig(Section):
 
     keep_checkpoints: Count = 3
     """Checkpoints that stay on disk, the newest. More survives more damage and takes more room."""
-
-    @model_validator(mode="after")
-    def _a_cosine_has_an_end(self) -> Self:
-        if self.schedule == "cosine" and self.total_steps <= self.warmup_steps:
-            raise ValueError(
-                f"schedule cosine needs total_steps above warmup_steps ({self.warmup_steps}), "
-                f"got {self.total_steps}"
-            )
-        return self
 
 
 class StopConfig(Section):

@@ -13,6 +13,7 @@ from zerofleet.config import TrainConfig
 from zerofleet.replay import Batch
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
 from zerofleet.training.loss import TensorBatch, compute_losses
+from zerofleet.training.trainer import learning_rate_share
 
 GAME = zf.games.get("connect4")
 SETTINGS = TrainConfig(batch_size=64, learning_rate=3e-3, warmup_steps=5)
@@ -153,16 +154,16 @@ def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():
         assert torch.equal(value, before)
 
 
-def test_the_rate_rises_then_falls_along_a_cosine():
-    from zerofleet.training.trainer import learning_rate_share
-
-    settings = TrainConfig(warmup_steps=10, schedule="cosine", total_steps=110)
-    shares = [learning_rate_share(step, settings) for step in range(120)]
-    assert shares[0] == pytest.approx(0.1)
-    assert shares[9] == shares[10] == 1
-    assert shares[60] == pytest.approx(0.5)
-    assert shares[110] == shares[119] == pytest.approx(0)
-    assert all(a >= b for a, b in itertools.pairwise(shares[10:]))
+def test_the_rate_rises_then_falls_along_a_cosine_to_the_end_of_the_run():
+    settings = TrainConfig(warmup_steps=9, schedule="cosine")
+    shares = [learning_rate_share(step, step / 1000, settings) for step in range(1100)]
+    assert shares[0] == pytest.approx(0.1, rel=1e-4)
+    assert shares[9] == pytest.approx(1, rel=1e-3)
+    assert shares[500] == pytest.approx(0.5)
+    assert shares[1000] == shares[1099] == pytest.approx(0)
+    assert all(a >= b for a, b in itertools.pairwise(shares[9:]))
+    constant = TrainConfig(warmup_steps=9, schedule="constant")
+    assert learning_rate_share(500, 0.5, constant) == 1
 
 
 def test_only_legal_actions_share_the_probability():

@@ -112,11 +112,11 @@ class Session:
         status_at_s = time.monotonic()
         batch_size = self.config.train.batch_size
         try:
-            while not (self.bus.stopping or self._is_done()):
+            while not self.bus.stopping and (progress := self._progress()) < 1:
                 self.loop.take_in(self.bus.take_episodes(timeout_s=0))
                 start = time.perf_counter()
                 if self.loop.replay.limiter.wait_to_train(batch_size, timeout_s=0.05):
-                    self.loop.step()
+                    self.loop.step(progress)
                 else:
                     self.loop.times.waiting_for_games_s += time.perf_counter() - start
                 if self.loop.checkpoint_is_due():
@@ -166,13 +166,13 @@ class Session:
         """Plays a round of games, trains what they allow, and so on: the same every time."""
         evaluator = self._make_evaluator()
         batch_size = self.config.train.batch_size
-        while not (self.bus.stopping or self._is_done()):
+        while not self.bus.stopping and self._progress() < 1:
             episodes = self._play_round(evaluator)
             if episodes is None:
                 return  # stopped in mid-round: the round is played again when the run goes on
             self.loop.take_in(episodes)
             while self.loop.replay.limiter.may_train(batch_size):
-                self.loop.step()
+                self.loop.step(self._progress_without_clock())
             self.loop.report()
             evaluator.load(self.loop.trainer.average, self.loop.step_count)
             self.num_rounds += 1
@@ -222,18 +222,20 @@ class Session:
             flush=True,
         )
 
-    def _is_done(self) -> bool:
+    def _progress(self) -> float:
+        """Share of the way to the first of the run's ends; 0 where it has none."""
+        minutes = self.config.stop.minutes
+        by_clock = (time.monotonic() - self.started_s) / 60 / minutes if minutes else 0.0
+        return max(by_clock, self._progress_without_clock())
+
+    def _progress_without_clock(self) -> float:
         stop, position = self.config.stop, self.loop.replay.log.position
-        minutes = (time.monotonic() - self.started_s) / 60
-        return any(
-            limit is not None and reached >= limit
-            for limit, reached in (
-                (stop.steps, self.loop.step_count),
-                (stop.games, position.num_episodes),
-                (stop.positions, position.num_positions),
-                (stop.minutes, minutes),
-            )
+        ends = (
+            (stop.steps, self.loop.step_count),
+            (stop.games, position.num_episodes),
+            (stop.positions, position.num_positions),
         )
+        return max((reached / end for end, reached in ends if end), default=0.0)
 
     def _count_start(self, saved: int) -> int:
         """A number that no earlier start of this run had: one half of its episodes' ids."""

@@ -97,11 +97,11 @@ class TrainingLoop:
             return False
         return self.replay.limiter.wait_to_play(timeout_s)
 
-    def step(self) -> None:
-        """One training step, then what is due after it."""
+    def step(self, progress: float = 0.0) -> None:
+        """One training step, of a run of which that share is done; then what is due after it."""
         start = time.perf_counter()
         batch_size = self.settings.batch_size
-        report = self.trainer.step(self.replay.sampler.sample(batch_size))
+        report = self.trainer.step(self.replay.sampler.sample(batch_size), progress)
         self.replay.limiter.trained(batch_size)
         self.times.training_s += time.perf_counter() - start
         self._means.add(report)

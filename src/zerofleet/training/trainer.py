@@ -52,9 +52,12 @@ class Trainer:
         self.autocast_type = autocast_type(settings.precision, device)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.autocast_type is torch.float16)
 
-    def step(self, batch: Batch) -> StepReport:
-        """One step of the optimiser. NotFinite where a number went out of range."""
-        rate = self._set_learning_rate()
+    def step(self, batch: Batch, progress: float = 0.0) -> StepReport:
+        """One step of the optimiser. NotFinite where a number went out of range.
+
+        `progress` is the share of the run that is done, for a rate that falls towards its end.
+        """
+        rate = self._set_learning_rate(progress)
         with torch.autocast(
             self.device.type,
             dtype=self.autocast_type or torch.bfloat16,
@@ -122,8 +125,9 @@ class Trainer:
         self.step_count = int(rest["step_count"])
         self.scaler.load_state_dict(rest["scale"])
 
-    def _set_learning_rate(self) -> float:
-        rate = self.settings.learning_rate * learning_rate_share(self.step_count, self.settings)
+    def _set_learning_rate(self, progress: float) -> float:
+        share = learning_rate_share(self.step_count, progress, self.settings)
+        rate = self.settings.learning_rate * share
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate
@@ -160,15 +164,12 @@ def parameter_groups(network: Network, weight_decay: float) -> list[dict[str, An
     ]
 
 
-def learning_rate_share(step: int, settings: TrainConfig) -> float:
-    """Share of the full rate at a step (counted from 0): up linearly, then constant or cosine."""
-    if step < settings.warmup_steps:
-        return (step + 1) / settings.warmup_steps
+def learning_rate_share(step: int, progress: float, settings: TrainConfig) -> float:
+    """Share of the full rate at a step (counted from 0) of a run of which so much is done."""
+    warm = min(1.0, (step + 1) / (settings.warmup_steps + 1))
     if settings.schedule == "constant":
-        return 1.0
-    span = max(1, settings.total_steps - settings.warmup_steps)
-    done = min(1.0, (step - settings.warmup_steps) / span)
-    return 0.5 * (1 + math.cos(math.pi * done))
+        return warm
+    return warm * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
 
 
 def autocast_type(precision: str, device: torch.device) -> torch.dtype | None:
