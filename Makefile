@@ -115,7 +115,7 @@ wheel: venv
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip wheel -q --no-deps --no-build-isolation -w dist .
 	$(PYTHON) -m venv build/wheel-venv
 	build/wheel-venv/bin/pip install -q -c constraints.txt dist/*.whl
-	cd build && wheel-venv/bin/python -c 'import zerofleet._core; print("works:", zerofleet.__file__)'
+	scripts/try-wheel build/wheel-venv/bin/python
 
 bench: venv
 	$(BIN)/zerofleet bench core

@@ -1,7 +1,18 @@
 """What all Python tests share."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 # The same examples each time and no deadline: a test fails for what the code does, not for load.
 settings.register_profile("zerofleet", derandomize=True, deadline=None)
 settings.load_profile("zerofleet")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Games in C++ are compiled anew, but once for all tests, and not into the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZEROFLEET_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

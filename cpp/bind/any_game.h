@@ -16,6 +16,7 @@
 #include "record/rows.h"
 #include "search/evaluators.h"
 #include "search/search.h"
+#include "search/turn_ends.h"
 #include "selfplay/group.h"
 
 namespace zf {
@@ -97,11 +98,17 @@ class AnyGame {
     virtual std::unique_ptr<AnyCheck> make_check(uint64_t seed) const = 0;
     virtual std::unique_ptr<AnySearch> make_search() const = 0;
     virtual RandomGames random_games(int64_t num_games, uint64_t seed) const = 0;
+    // Adds where the turn of the player to move can lead; see search/turn_ends.h.
+    virtual Result<bool> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
+                                       TurnEnds& ends) const = 0;
 
     // Group `number` of `num_groups`, each of `num_games` games; see selfplay/group.h. The group
     // must not outlive the game's facts.
     virtual std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options, uint32_t number,
                                                  uint32_t num_groups, uint32_t num_games) const = 0;
+    // The record of a game that was played without a record: what new_position(seed) gave, and the
+    // actions and chance outcomes since. It must be over, or have come to max_plies.
+    virtual Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const = 0;
     // Records; see record/replay.h. They must be of this game with these options.
     virtual Result<bool> verify(const Episode& episode) const = 0;
     virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;

@@ -175,11 +175,38 @@ class GameOf final : public AnyGame {
         }
         return games;
     }
+    Result<bool> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
+                               TurnEnds& ends) const override {
+        if (position.to_move() == kOver || position.to_move() == kChance)
+            return Error{Error::Kind::illegal,
+                         "no player is to move: there is no turn (" + facts().name + ")"};
+        const P& start = static_cast<const PositionOf<P>&>(position).position();
+        return zf::add_turn_ends(start, facts(), seed, num_draws, ends);
+    }
 
     std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options, uint32_t number,
                                          uint32_t num_groups, uint32_t num_games) const override {
         return std::make_unique<Group<P>>(options_, this->options(), facts(), options, number,
                                           num_groups, num_games);
+    }
+    Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const override {
+        Rng rng(seed);
+        P position = P::start(options_, rng);
+        Episode episode;
+        episode.game = facts().name;
+        episode.options = this->options();
+        episode.start = position.write_start();
+        for (const int64_t id : ids) {
+            Event event;
+            if (position.to_move() == kChance) event.kind = SearchKind::chance;
+            event.id = Action(id);
+            if (const Result<bool> played = play_checked(position, facts(), id); !played)
+                return played.error();
+            episode.events.push_back(std::move(event));
+        }
+        if (position.to_move() == kOver) episode.outcome_first_player = position.outcome(0);
+        if (const Result<bool> whole = verify(episode); !whole) return whole.error();
+        return episode;
     }
     Result<bool> verify(const Episode& episode) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;

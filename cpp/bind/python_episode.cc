@@ -1,4 +1,4 @@
-// Binds the episode: reading it, and playing it again in its game.
+// Binds the episode: making and reading it, and playing it again in its game.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -149,6 +149,18 @@ void bind_episode(nb::module_& m) {
         .def_static(
             "decode", [](const nb::bytes& bytes) { return value_or_raise(decode(span_of(bytes))); },
             "bytes"_a, "Reads a record; any other bytes are an error that names the fault.")
+        .def_static(
+            "record",
+            [](const PyGame& game, uint64_t seed, const std::vector<int64_t>& ids, uint64_t worker,
+               uint64_t sequence) {
+                Episode episode = value_or_raise(game.core->record(seed, ids));
+                episode.worker = worker;
+                episode.sequence = sequence;
+                return episode;
+            },
+            "game"_a, "seed"_a, "ids"_a, "worker"_a = 0, "sequence"_a = 0,
+            "The record of a game: game.new_position(seed), then these actions and chance "
+            "outcomes, up to its end or to max_plies.")
         .def("encode", [](const Episode& episode) { return to_bytes(encode(episode)); })
         .def_ro("game", &Episode::game)
         .def_ro("options", &Episode::options)

@@ -113,6 +113,9 @@ void bind_game(nb::module_& m) {
         .def_prop_ro("observation_bytes", fact(&Facts::observation_bytes))
         .def_prop_ro("max_plies", fact(&Facts::max_plies),
                      "Actions and chance outcomes after which a game is cut off.")
+        .def_prop_ro(
+            "in_python", [](const PyGame& game) { return game.own_class.is_valid(); },
+            "Whether its rules are a Python class, which threads of the core cannot play.")
         .def_prop_ro("hidden", fact(&Facts::hidden), "Whether a player does not see everything.")
         .def_prop_ro("c_puct", fact(&Facts::c_puct), "Exploration that suits this game.")
         .def_prop_ro("outcomes", outcomes, "How the game can end for a player.")

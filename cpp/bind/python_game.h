@@ -11,6 +11,7 @@ namespace zf {
 struct PyGame {
     std::shared_ptr<const AnyGame> core;
     nanobind::object own_class = {};  // of a game written in Python
+    const void* built = nullptr;      // of a game that a user built: which shared object it is from
 
     // Runs long work, so that other Python threads and Ctrl-C get their turn meanwhile. The work
     // may not touch Python, but for a game written in Python, which keeps the lock.
@@ -22,7 +23,8 @@ struct PyGame {
     }
     bool operator==(const PyGame& other) const {
         if (core == other.core) return true;
-        return own_class.is(other.own_class) && core->facts().name == other.core->facts().name &&
+        return own_class.is(other.own_class) && built == other.built &&
+               core->facts().name == other.core->facts().name &&
                core->options() == other.core->options();
     }
 };
@@ -36,6 +38,7 @@ void bind_game(nanobind::module_& m);
 void bind_position(nanobind::module_& m);
 void bind_registry(nanobind::module_& m);
 void bind_own_game(nanobind::module_& m);
+void bind_built_game(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_episode(nanobind::module_& m);
 void bind_selfplay(nanobind::module_& m);

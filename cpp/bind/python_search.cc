@@ -1,8 +1,9 @@
-// Binds one search, in steps that Python takes, so that Ctrl-C gets through between them.
+// Binds searches, in steps that Python takes, so that Ctrl-C gets through between them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
 
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
@@ -17,72 +18,160 @@ namespace {
 // Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes.
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-class PySearch {
+// The game that all positions are of.
+const PyGame& game_of_all(const std::vector<const PyPosition*>& positions) {
+    if (positions.empty()) raise({Error::Kind::bad_text, "there must be at least one position"});
+    for (const PyPosition* position : positions)
+        if (!(position->game == positions[0]->game))
+            raise({Error::Kind::inconsistent,
+                   "positions of two games: " + positions[0]->game.core->facts().name + " and " +
+                       position->game.core->facts().name});
+    return positions[0]->game;
+}
+
+void require_seed_for_each(const std::vector<const PyPosition*>& positions,
+                           const std::vector<uint64_t>& seeds) {
+    if (positions.size() != seeds.size())
+        raise({Error::Kind::bad_text, std::to_string(seeds.size()) + " seeds for " +
+                                          std::to_string(positions.size()) + " positions"});
+}
+
+// Many searches of one game, all with the same settings. Each goes its own way: what it finds does
+// not depend on the others.
+class PySearchBatch {
   public:
-    PySearch(const PyPosition& root, Settings settings, uint64_t seed,
-             const std::optional<std::string>& evaluator)
-        : game_(root.game), search_(game_.core->make_search()) {
+    PySearchBatch(const std::vector<const PyPosition*>& roots, Settings settings,
+                  const std::vector<uint64_t>& seeds, const std::optional<std::string>& evaluator)
+        : game_(game_of_all(roots)) {
         SearchOptions options;
         for (const auto& [name, value] : settings)
             value_or_raise(
                 set_search_setting(options, nb::str(name).c_str(), setting_value(value)));
-        if (evaluator)
-            evaluator_.emplace(value_or_raise(evaluator_kind(*evaluator)), game_.core->facts(),
-                               seed);
-        value_or_raise(search_->begin(*root.core, options, seed));
+        require_seed_for_each(roots, seeds);
+        for (size_t i = 0; i < roots.size(); ++i) {
+            searches_.push_back(game_.core->make_search());
+            value_or_raise(searches_[i]->begin(*roots[i]->core, options, seeds[i]));
+            if (evaluator)
+                evaluators_.emplace_back(value_or_raise(evaluator_kind(*evaluator)),
+                                         game_.core->facts(), seeds[i]);
+        }
     }
 
-    bool finished() const { return search_->finished(); }
+    PySearchBatch(const PySearchBatch&) = delete;
+    PySearchBatch& operator=(const PySearchBatch&) = delete;
+
+    bool finished() const {
+        return std::all_of(searches_.begin(), searches_.end(),
+                           [](const auto& search) { return search->finished(); });
+    }
 
     void run(int num_leaves) {
-        if (!evaluator_) raise({Error::Kind::illegal, "this search has no evaluator of the core"});
-        game_.run_unlocked([&] { search_->run(*evaluator_, num_leaves); });
+        if (evaluators_.empty())
+            raise({Error::Kind::illegal, "these searches have no evaluator of the core"});
+        game_.run_unlocked([&] {
+            for (size_t i = 0; i < searches_.size(); ++i)
+                searches_[i]->run(evaluators_[i], num_leaves);
+        });
     }
 
     NumpyArray<uint8_t, 2> gather() {
-        if (!slots_out_.empty())
+        if (!leaves_out_.empty())
             raise({Error::Kind::illegal, "the last leaves were not answered by absorb yet"});
         const size_t num_bytes = game_.core->facts().observation_bytes;
-        std::vector<uint8_t> rows_BN(num_bytes);
-        for (;;) {
-            const int slot = search_->gather(&rows_BN[slots_out_.size() * num_bytes]);
-            if (slot < 0) break;
-            slots_out_.push_back(slot);
-            rows_BN.resize((slots_out_.size() + 1) * num_bytes);
-        }
-        return to_numpy<2>(std::move(rows_BN), {slots_out_.size(), num_bytes});
+        std::vector<uint8_t> rows_BN;
+        game_.run_unlocked([&] {
+            for (const auto& search : searches_) gather_from(*search, rows_BN, num_bytes);
+        });
+        rows_BN.resize(leaves_out_.size() * num_bytes);
+        return to_numpy<2>(std::move(rows_BN), {leaves_out_.size(), num_bytes});
     }
 
     void absorb(Rows policy_logits_BA, Rows outcomes_observer_BO) {
         require_shape("policy_logits", policy_logits_BA, game_.core->facts().num_actions);
         require_shape("outcomes", outcomes_observer_BO, game_.core->facts().outcomes.size());
-        for (size_t row = 0; row < slots_out_.size(); ++row) {
-            const Evaluation evaluation{&policy_logits_BA(row, 0), &outcomes_observer_BO(row, 0)};
-            if (!search_->absorb(slots_out_[row], evaluation))
-                raise({Error::Kind::bad_text,
-                       "evaluator: row " + std::to_string(row) +
-                           " has a number that is not finite, among the outcomes or the "
-                           "policy_logits of legal actions"});
-        }
-        slots_out_.clear();
+        const size_t num_good = game_.run_unlocked([&] {
+            size_t row = 0;
+            for (; row < leaves_out_.size(); ++row) {
+                const auto& [search, slot] = leaves_out_[row];
+                const Evaluation answer{&policy_logits_BA(row, 0), &outcomes_observer_BO(row, 0)};
+                if (!search->absorb(slot, answer)) break;
+            }
+            return row;
+        });
+        if (num_good < leaves_out_.size())
+            raise({Error::Kind::bad_text,
+                   "evaluator: row " + std::to_string(num_good) +
+                       " has a number that is not finite, among the outcomes or the "
+                       "policy_logits of legal actions"});
+        leaves_out_.clear();
     }
 
-    RootResult result() { return search_->result(); }
+    std::vector<RootResult> results() {
+        std::vector<RootResult> results;
+        for (const auto& search : searches_) results.push_back(search->result());
+        return results;
+    }
 
   private:
+    // Adds the search's next leaves; keeps room for one row more than there are leaves.
+    void gather_from(AnySearch& search, std::vector<uint8_t>& rows_BN, size_t num_bytes) {
+        for (;;) {
+            rows_BN.resize((leaves_out_.size() + 1) * num_bytes);
+            const int slot = search.gather(&rows_BN[leaves_out_.size() * num_bytes]);
+            if (slot < 0) return;
+            leaves_out_.emplace_back(&search, slot);
+        }
+    }
+
     void require_shape(const std::string& name, const Rows& rows, size_t num_columns) const {
-        if (rows.shape(0) == slots_out_.size() && rows.shape(1) == num_columns) return;
-        raise({Error::Kind::bad_text,
-               "evaluator: " + name + " must have the shape [" + std::to_string(slots_out_.size()) +
-                   ", " + std::to_string(num_columns) + "], got [" + std::to_string(rows.shape(0)) +
-                   ", " + std::to_string(rows.shape(1)) + "]"});
+        if (rows.shape(0) == leaves_out_.size() && rows.shape(1) == num_columns) return;
+        raise({Error::Kind::bad_text, "evaluator: " + name + " must have the shape [" +
+                                          std::to_string(leaves_out_.size()) + ", " +
+                                          std::to_string(num_columns) + "], got [" +
+                                          std::to_string(rows.shape(0)) + ", " +
+                                          std::to_string(rows.shape(1)) + "]"});
     }
 
     PyGame game_;
-    std::unique_ptr<AnySearch> search_;
-    std::optional<CoreEvaluator> evaluator_;
-    std::vector<int> slots_out_;  // of the batch that was handed out
+    std::vector<std::unique_ptr<AnySearch>> searches_;
+    std::vector<CoreEvaluator> evaluators_;               // one for each search, or none
+    std::vector<std::pair<AnySearch*, int>> leaves_out_;  // of the batch that was handed out
 };
+
+// Shapes: R ends of turns, N bytes of an observation.
+struct PyTurnEnds {
+    NumpyArray<uint8_t, 2> observations_RN;
+    NumpyArray<int32_t, 1> position_R, action_R, draw_R;
+    NumpyArray<float, 1> observer_sign_R;
+    NumpyArray<uint8_t, 1> over_R;
+    NumpyArray<float, 1> reward_R;
+};
+
+PyTurnEnds turn_ends(const std::vector<const PyPosition*>& positions,
+                     const std::vector<uint64_t>& seeds, int num_draws) {
+    const PyGame game = game_of_all(positions);
+    require_seed_for_each(positions, seeds);
+    if (num_draws < 1) raise({Error::Kind::bad_text, "num_draws must be at least 1"});
+    TurnEnds ends;
+    std::vector<int32_t> position_R;
+    Result<bool> added = true;
+    game.run_unlocked([&] {
+        for (size_t i = 0; i < positions.size() && added; ++i) {
+            added = game.core->add_turn_ends(*positions[i]->core, seeds[i], num_draws, ends);
+            position_R.resize(ends.action.size(), int32_t(i));
+        }
+    });
+    value_or_raise(added);
+    const size_t count = ends.action.size();
+    return {to_numpy<2>(std::move(ends.observations),
+                        {count, size_t(game.core->facts().observation_bytes)}),
+            to_numpy<1>(std::move(position_R), {count}),
+            to_numpy<1>(std::move(ends.action), {count}),
+            to_numpy<1>(std::move(ends.draw), {count}),
+            to_numpy<1>(std::move(ends.observer_sign), {count}),
+            to_numpy<1>(std::move(ends.over), {count}),
+            to_numpy<1>(std::move(ends.reward_of_the_turn), {count})};
+}
 
 }  // namespace
 
@@ -106,17 +195,40 @@ void bind_search(nb::module_& m) {
         .def_ro("solved", &RootResult::solved)
         .def_ro("memory_full", &RootResult::memory_full);
 
-    nb::class_<PySearch>(m, "Search", "One search; zerofleet.search.analyse runs it.")
-        .def(nb::init<const PyPosition&, Settings, uint64_t, const std::optional<std::string>&>(),
-             "position"_a, "settings"_a, "seed"_a, "evaluator"_a.none(),
+    nb::class_<PySearchBatch>(m, "SearchBatch",
+                              "Searches of positions of one game; zerofleet.search runs them.")
+        .def(nb::init<const std::vector<const PyPosition*>&, Settings, const std::vector<uint64_t>&,
+                      const std::optional<std::string>&>(),
+             "positions"_a, "settings"_a, "seeds"_a, "evaluator"_a.none(),
              "evaluator is one of the core by name, or None where `gather` and `absorb` are used.")
-        .def_prop_ro("finished", &PySearch::finished)
-        .def("run", &PySearch::run, "num_leaves"_a, "Goes on for at most so many leaves.")
-        .def("gather", &PySearch::gather,
-             "The observations of the leaves to be evaluated next; there may be none this time.")
-        .def("absorb", &PySearch::absorb, "policy_logits"_a.noconvert(), "outcomes"_a.noconvert(),
-             "Takes in the answers for the leaves that `gather` gave.")
-        .def("result", &PySearch::result);
+        .def_prop_ro("finished", &PySearchBatch::finished, "Whether all are.")
+        .def("run", &PySearchBatch::run, "num_leaves"_a,
+             "Goes on for at most so many leaves of each.")
+        .def("gather", &PySearchBatch::gather,
+             "The observations of all leaves to be evaluated next; there may be none this time.")
+        .def("absorb", &PySearchBatch::absorb, "policy_logits"_a.noconvert(),
+             "outcomes"_a.noconvert(), "Takes in the answers for the leaves that `gather` gave.")
+        .def("results", &PySearchBatch::results, "In the order of the positions.");
+
+    nb::class_<PyTurnEnds>(m, "TurnEnds",
+                           "Where turns can lead, one row each; see cpp/search/turn_ends.h.")
+        .def_ro("observations", &PyTurnEnds::observations_RN, nb::rv_policy::automatic,
+                "[R, observation_bytes]")
+        .def_ro("position", &PyTurnEnds::position_R, nb::rv_policy::automatic,
+                "[R], index of the position that the turn begins in.")
+        .def_ro("action", &PyTurnEnds::action_R, nb::rv_policy::automatic,
+                "[R], that the turn begins with.")
+        .def_ro("draw", &PyTurnEnds::draw_R, nb::rv_policy::automatic,
+                "[R], number of the hidden state drawn.")
+        .def_ro("observer_sign", &PyTurnEnds::observer_sign_R, nb::rv_policy::automatic,
+                "[R], 1 where the observation is that of the player whose turn it was, else -1.")
+        .def_ro("over", &PyTurnEnds::over_R, nb::rv_policy::automatic, "[R], 1: the game is over.")
+        .def_ro("reward", &PyTurnEnds::reward_R, nb::rv_policy::automatic,
+                "[R], of the player whose turn it was, where the game is over.");
+
+    m.def("turn_ends", &turn_ends, "positions"_a, "seeds"_a, "num_draws"_a,
+          "Every way to end the turn that each position begins; what is hidden is drawn anew "
+          "num_draws times.");
 
     m.def("search_settings", [] { return setting_names(search_settings()); });
 }

@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from zerofleet import errors, games, search, selfplay
+from zerofleet import arena, errors, games, search, selfplay
 from zerofleet._core import CHANCE, OVER
 from zerofleet.run_folders import runs
 
@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 __version__ = version("zerofleet")
 
-__all__ = ["CHANCE", "OVER", "errors", "games", "load", "runs", "search", "selfplay", "train"]
+__all__ = [
+    "CHANCE",
+    "OVER",
+    "arena",
+    "errors",
+    "games",
+    "load",
+    "runs",
+    "search",
+    "selfplay",
+    "train",
+]
 
 # These load torch, so only when they are used.
 LOADED_WHEN_USED = {"load": "zerofleet.infer.load", "train": "zerofleet.fleet.api"}

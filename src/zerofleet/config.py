@@ -18,7 +18,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from zerofleet import _core
+from zerofleet import games
 from zerofleet.errors import BadText, Inconsistent, Unsupported, ZerofleetError
 from zerofleet.settings import (
     Config,
@@ -65,6 +65,10 @@ class Override:
     source: str
 
 
+OWN_GAME = "own"
+"""The folder of presets that every game of one's own has."""
+
+
 # ---- where they come from
 
 
@@ -84,7 +88,8 @@ def preset_names(game: str) -> list[str]:
 
 def trainable_games() -> list[str]:
     """The games that have presets. Some are another game with fixed options, as tictactoe is."""
-    return sorted(path.name for path in presets_folder().iterdir() if path.is_dir())
+    folders = (path.name for path in presets_folder().iterdir() if path.is_dir())
+    return sorted(name for name in folders if name != OWN_GAME)
 
 
 def load(
@@ -98,13 +103,16 @@ def load(
 
     An override is a text such as search.num_simulations=64; its value is written as in YAML.
     `options` are options of the game. The config that comes back has all of these written out.
+    `game` may say where a game of one's own is; those share the presets in configs/own.
     """
-    if game not in trainable_games():
+    own = games.is_source(game)
+    folder = OWN_GAME if own else game
+    if not own and game not in trainable_games():
         raise Unsupported(unknown_name("game", game, trainable_games()))
     if path is None:
-        if preset not in preset_names(game):
-            raise Unsupported(unknown_name("preset", preset, preset_names(game)))
-        path = presets_folder() / game / f"{preset}.yaml"
+        if preset not in preset_names(folder):
+            raise Unsupported(unknown_name("preset", preset, preset_names(folder)))
+        path = presets_folder() / folder / f"{preset}.yaml"
     settings = _read_yaml(path)
     given = [_override(text) for text in overrides] + [
         Override(("game", "options", name), value, f"--option {name}={value}")
@@ -112,7 +120,11 @@ def load(
     ]
     for override in given:
         _put(settings, override)
+    if own:
+        _name_own_game(settings, games.absolute(game), path)
     config = _build(settings, path, given)
+    if own:
+        return _for_own_game(config)
     return _for_game(config, game, _source(("game",), path, given))
 
 
@@ -196,21 +208,39 @@ def _for_game(config: Config, game: str, source: str) -> Config:
     if config.game.name != name:
         raise Inconsistent(f"{source}: is for {config.game.name}, not for {game}")
     try:
-        chosen = [(option, str(value)) for option, value in config.game.options.items()]
-        options = _core.make_game(name, chosen).options
+        options = _as_settings(games.get(name, **config.game.options).options)
     except ZerofleetError as error:
         raise BadText(f"{source}: {error}") from None
     # What all presets agree on is what the game is: tic-tac-toe is Gomoku with size 3, line 3.
     agreed = set.intersection(*(set(each.options.items()) for each in presets))
     for option, value in sorted(agreed):
-        if options[option] != str(value):
+        if options[option] != value:
             raise Inconsistent(
                 f"{source}: {game} is {name} with {option}={value}, got {option}={options[option]}"
             )
-    written_out: dict[str, int | str] = {
-        each: int(text) if text.isdigit() else text for each, text in options.items()
-    }
-    return config.model_copy(update={"game": GameConfig(name=name, options=written_out)})
+    return config.model_copy(update={"game": GameConfig(name=name, options=options)})
+
+
+def _name_own_game(settings: dict[str, Any], source: str, path: Path) -> None:
+    """Lets the settings be for the game at a source; those for one of our games are refused."""
+    section = settings.setdefault("game", {})
+    if isinstance(section, dict):
+        if not games.is_source(str(section.get("name", source))):
+            raise Inconsistent(f"{_shown(path)}: is for {section['name']}, not for {source}")
+        section["name"] = source
+
+
+def _for_own_game(config: Config) -> Config:
+    """Writes out all options of the game, and its rules as they are now."""
+    game = games.get(config.game.name, **config.game.options)
+    section = GameConfig(
+        name=config.game.name, options=_as_settings(game.options), rules=games.fingerprint(game)
+    )
+    return config.model_copy(update={"game": section})
+
+
+def _as_settings(options: Mapping[str, str]) -> dict[str, int | str]:
+    return {name: int(text) if text.isdigit() else text for name, text in options.items()}
 
 
 # ---- refusing

@@ -32,9 +32,14 @@ class Inconsistent(ZerofleetError, ValueError):
     """Well-formed, but it contradicts the rules, or the contract of a game."""
 
 
+class EngineFailed(ZerofleetError, RuntimeError):
+    """A program of others that is missing, ended, kept silent or gave an answer of no use."""
+
+
 __all__ = [
     "BadBytes",
     "BadText",
+    "EngineFailed",
     "IllegalAction",
     "Inconsistent",
     "TooLarge",

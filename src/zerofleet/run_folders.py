@@ -31,6 +31,8 @@ from zerofleet import metrics
 from zerofleet.config import Config, GameConfig, differences, load, read, unknown_name
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported, ZerofleetError
 from zerofleet.files import write_whole
+from zerofleet.games import Game
+from zerofleet.run_games import game_of_run, game_text, refuse_other_game
 
 FORMAT = 1
 """Of a run folder. It changes when folders of before can no longer be gone on with."""
@@ -39,8 +41,8 @@ FACTS, CONFIG, LOCK = "run.json", "config.yaml", "run.lock"
 MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
 """What a folder holds before it is a run."""
 
-FIXED_SECTIONS = ("game", "network")
-"""Settings that a run keeps for good."""
+FIXED_SECTION = "network"
+"""Settings that a run keeps for good, as it does its game."""
 
 
 class RunInUse(ZerofleetError):
@@ -56,7 +58,13 @@ class RunFacts(BaseModel):
     id: str
     game: str
     options: dict[str, int | str]
+    rules: str = ""
+    """The fingerprint of a game of one's own; see GameConfig."""
     created: AwareDatetime
+
+    @property
+    def played(self) -> GameConfig:
+        return GameConfig(name=self.game, options=self.options, rules=self.rules)
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,10 @@ class Run:
     @property
     def name(self) -> str:
         return self.folder.name
+
+    def game(self) -> Game:
+        """What it plays. A game of one's own that is gone or has changed is refused."""
+        return game_of_run(self.folder, self.facts.played)
 
     @property
     def config_path(self) -> Path:
@@ -173,11 +185,6 @@ def folder_bytes(folder: Path) -> int:
     return size_bytes
 
 
-def game_text(game: str, options: Mapping[str, int | str]) -> str:
-    """The game with its options: gomoku size=9 line=5 rule=freestyle."""
-    return " ".join([game, *(f"{name}={value}" for name, value in options.items())])
-
-
 # ---- having
 
 
@@ -210,6 +217,7 @@ def create_or_open(name: str, config: Config, say: Callable[[str], None] = print
         if (folder / FACTS).exists():
             run = read_run(folder)
             change_settings(run, config, say)
+            run = at_new_place(run, config.game.name)
         else:
             run = create(folder, config)
         yield run
@@ -244,22 +252,23 @@ def create(folder: Path, config: Config) -> Run:
         id=uuid.uuid4().hex,
         game=config.game.name,
         options=config.game.options,
+        rules=config.game.rules,
         created=datetime.now(UTC).replace(microsecond=0),
     )
     write_whole(folder / CONFIG, config.to_yaml().encode())
-    write_whole(folder / FACTS, (facts.model_dump_json(indent=1) + "\n").encode())
+    write_facts(folder, facts)
     return Run(folder, facts)
 
 
+def write_facts(folder: Path, facts: RunFacts) -> None:
+    write_whole(folder / FACTS, (facts.model_dump_json(indent=1) + "\n").encode())
+
+
 def change_settings(run: Run, config: Config, say: Callable[[str], None]) -> None:
-    if GameConfig(name=run.facts.game, options=run.facts.options) != config.game:
-        raise Inconsistent(
-            f"{run.folder} is a run of {game_text(run.facts.game, run.facts.options)}, not of "
-            f"{game_text(config.game.name, config.game.options)}; use another name"
-        )
+    refuse_other_game(run.folder, run.facts.played, config.game)
     changes = differences(read(run.config_path), config)
     for name, (old, new) in changes.items():
-        if name.partition(".")[0] in FIXED_SECTIONS:
+        if name.partition(".")[0] == FIXED_SECTION:
             raise Inconsistent(
                 f"{run.folder} was begun with {name}={old}, which cannot become {new}; use another "
                 "name"
@@ -268,6 +277,15 @@ def change_settings(run: Run, config: Config, say: Callable[[str], None]) -> Non
         write_whole(run.config_path, config.to_yaml().encode())
     for name, (old, new) in changes.items():
         say(f"{run.folder}: {name} was {old}, is now {new}")
+
+
+def at_new_place(run: Run, source: str) -> Run:
+    """The run with its game where it is now; only a game of one's own can have moved."""
+    if run.facts.game == source:
+        return run
+    facts = run.facts.model_copy(update={"game": source})
+    write_facts(run.folder, facts)
+    return Run(run.folder, facts)
 
 
 @contextmanager

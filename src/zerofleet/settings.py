@@ -14,6 +14,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 
 Count = Annotated[int, Field(ge=1, le=2**32 - 2)]
 CountOrZero = Annotated[int, Field(ge=0, le=2**32 - 2)]
+EvenCount = Annotated[int, Field(ge=0, le=1_000_000, multiple_of=2)]
 Bytes = Annotated[int, Field(ge=1, le=2**40)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0, le=1e6)]
@@ -36,11 +37,15 @@ class GameConfig(Section):
     """What is played."""
 
     name: str
-    """One of `zerofleet games`."""
+    """One of `zerofleet games`, or where a game of your own is: its file and class."""
 
     options: dict[str, int | str] = {}
     """The game's options, such as Gomoku's size. A larger board takes longer games, a larger
     network and many more of both."""
+
+    rules: str = ""
+    """Of a game of your own: its fingerprint, written here by zerofleet so that a run notices when
+    the rules have changed. Empty for the games that come with it."""
 
 
 class SearchConfig(Section):
@@ -241,6 +246,26 @@ class TrainConfig(Section):
     """Checkpoints that stay on disk, the newest. More survives more damage and takes more room."""
 
 
+class RatingConfig(Section):
+    """How the strength of the newest weights is measured, beside training and at its end."""
+
+    every: Annotated[float, Field(ge=0, le=1e6)] = 10
+    """Minutes between ratings. More often draws a finer curve, and takes time from training.
+    0: only at the end."""
+
+    games: EvenCount = 100
+    """Games against each opponent. More narrows the interval, by the square root."""
+
+    final_games: EvenCount = 1000
+    """Games against each opponent when the run has come to its end. 0: none."""
+
+    opponents: list[str] = ["random", "start"]
+    """Players by text, as in `zerofleet match`; start is the run before its first step."""
+
+    simulations: Count = 64
+    """Of the player that is rated, and of start. More plays stronger and takes longer."""
+
+
 class StopConfig(Section):
     """When a run is done, whichever comes first. Where all are null, Ctrl-C ends it."""
 
@@ -290,6 +315,7 @@ class Config(Section):
     network: NetworkConfig = NetworkConfig()
     replay: ReplayConfig = ReplayConfig()
     train: TrainConfig = TrainConfig()
+    rating: RatingConfig = RatingConfig()
     stop: StopConfig = StopConfig()
     run: RunConfig = RunConfig()
 

@@ -11,6 +11,7 @@ from zerofleet import config, metrics
 from zerofleet.cli import main
 from zerofleet.cli.runs import old_segments
 from zerofleet.config import Config
+from zerofleet.fleet.screen import Screen
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import EpisodeLog
@@ -181,7 +182,7 @@ class FakeFleet:
     def __init__(self) -> None:
         self.asked: list[tuple[Config, str, list[str]]] = []
 
-    def train(self, config: Config, run: Run, sinks: Sequence[Sink]) -> None:
+    def train(self, config: Config, run: Run, sinks: Sequence[Sink], screen: Screen) -> None:
         self.asked.append((config, run.name, [type(sink).__name__ for sink in sinks]))
         with MetricsLog(run.folder, sinks) as log:
             log.append("train", 1, {"loss": 1.0})

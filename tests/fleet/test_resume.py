@@ -25,6 +25,8 @@ SETTINGS = [
     "train.checkpoint_every_steps=15",
     "train.checkpoint_every_minutes=null",
     "run.num_threads=2",
+    "rating.every=0",
+    "rating.final_games=0",
 ]
 
 

@@ -66,6 +66,7 @@ ONE_OF_EACH_KIND = [
     ("gomoku", {"size": 5, "line": 4}, "tiny"),
     ("beastybar", {}, "tiny"),
     ("beastybar", {}, "cards-tiny"),
+    ("beastybar", {}, "places-tiny"),
     ("backgammon", {}, "tiny"),
     ("nim", {}, "tiny"),
 ]

@@ -8,7 +8,7 @@ import zerofleet as zf
 from zerofleet import nets
 from zerofleet.nets import beastybar
 
-PRESETS = ["tiny", "cards-tiny"]
+PRESETS = ["tiny", "cards-tiny", "places-tiny"]
 
 
 @pytest.fixture(params=PRESETS)

@@ -12,8 +12,16 @@ import typer
 from zerofleet.cli.analyse import analyse
 from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
+from zerofleet.cli.doctor import doctor
 from zerofleet.cli.export import export
 from zerofleet.cli.games import games
+from zerofleet.cli.gate import gate
+from zerofleet.cli.gomocup import gomocup
+from zerofleet.cli.judge import judge
+from zerofleet.cli.match import match
+from zerofleet.cli.play import play
+from zerofleet.cli.rate import rate
+from zerofleet.cli.report import report
 from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
@@ -25,7 +33,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (games, check, show, analyse, train, export, bench):
+for verb in (
+    games,
+    check,
+    show,
+    analyse,
+    train,
+    export,
+    bench,
+    judge,
+    gomocup,
+    play,
+    report,
+    doctor,
+    match,
+    rate,
+    gate,
+):
     app.command()(verb)
 app.add_typer(runs, name="runs")
 

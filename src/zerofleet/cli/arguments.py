@@ -4,10 +4,16 @@ from typing import Annotated
 
 import typer
 
+from zerofleet.config import load, trainable_games
 from zerofleet.errors import BadText
-from zerofleet.games import Game, Position, get
+from zerofleet.games import Game, Position, get, names
 
-GameName = Annotated[str, typer.Argument(metavar="GAME", help="One of `zerofleet games`.")]
+GameName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME", help="One of `zerofleet games`, or your own: file.py:Class or file.h."
+    ),
+]
 PositionText = Annotated[
     str | None,
     typer.Argument(metavar="TEXT", help="A position as the game writes it; else a new game."),
@@ -15,6 +21,12 @@ PositionText = Annotated[
 GameOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated."),
+]
+PlayerText = Annotated[
+    str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200 or run:NAME.")
+]
+NumThreads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="One for each core, unless said.")
 ]
 
 
@@ -29,7 +41,12 @@ def option_values(options: list[str] | None) -> dict[str, str]:
 
 
 def game_of(name: str, options: list[str] | None) -> Game:
-    return get(name, **option_values(options))
+    """A game by its name, or by that of its presets: tictactoe is a gomoku."""
+    fixed: dict[str, int | str] = {}
+    if name not in names() and name in trainable_games():
+        preset = load(name).game
+        name, fixed = preset.name, preset.options
+    return get(name, **{**fixed, **option_values(options)})
 
 
 def position_of(game: Game, text: str | None, seed: int) -> Position:

@@ -4,17 +4,26 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from zerofleet.cli.arguments import GameOptions, option_values
+from zerofleet.cli.live import LiveScreen
+from zerofleet.config import Config
+from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
 from zerofleet.run_folders import config_for
+from zerofleet.run_games import default_name
 from zerofleet.settings import Device
 
 
 def train(
     game: Annotated[
         str,
-        typer.Argument(metavar="GAME", help="connect4, gomoku, backgammon, beastybar, tictactoe."),
+        typer.Argument(
+            metavar="GAME",
+            help="connect4, gomoku, backgammon, beastybar, tictactoe, or your own: file.py:Class "
+            "or file.h.",
+        ),
     ],
     preset: Annotated[
         str | None,
@@ -66,7 +75,7 @@ def train(
         "run.seed": seed,
     }
     overrides = [f"{name}={value}" for name, value in given.items() if value is not None]
-    name = run or f"{game}-{config_file.stem if config_file else preset or 'fast'}"
+    name = run or default_name(game, config_file.stem if config_file else preset or "fast")
     config = config_for(
         name, game, preset, config_file, [*(settings or []), *overrides], option_values(option)
     )
@@ -74,4 +83,10 @@ def train(
     # Only now: it loads torch.
     from zerofleet.fleet.api import train_run
 
-    train_run(name, config, [track])
+    train_run(name, config, [track], screen_for(name, config))
+
+
+def screen_for(name: str, config: Config) -> Screen:
+    """A table on a terminal, lines elsewhere."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    return LiveScreen(name, config, console) if console.is_terminal else PlainScreen()

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from zerofleet import games, nets
 from zerofleet.config import Config
 from zerofleet.fleet.local import train as train_here
+from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker, open_sinks
 from zerofleet.run_folders import Run, config_for, create_or_open
+from zerofleet.run_games import default_name
 
 
 def train(
@@ -26,18 +28,21 @@ def train(
     """
     limits = {"stop.minutes": minutes, "stop.steps": steps}
     given = [f"{name}={value}" for name, value in limits.items() if value is not None]
-    name = run or f"{game}-{preset or 'fast'}"
+    name = run or default_name(game, preset or "fast")
     return train_run(name, config_for(name, game, preset, None, [*settings, *given], options))
 
 
-def train_run(name: str, config: Config, trackers: Sequence[Tracker] = ()) -> Run:
+def train_run(
+    name: str, config: Config, trackers: Sequence[Tracker] = (), screen: Screen | None = None
+) -> Run:
     """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
     # A run cannot change its network, so a wrong one is refused before there is a run.
     game = games.get(config.game.name, **config.game.options)
     nets.build(game, config.network.preset, **config.network.options)
-    with create_or_open(name, config) as run:
+    screen = screen or PlainScreen()
+    with create_or_open(name, config, screen.say) as run:
         sinks = open_sinks(
             ["tensorboard", *trackers], run.folder, run.name, run.facts.id, config.model_dump()
         )
-        train_here(config, run, sinks)
+        train_here(config, run, sinks, screen)
     return run

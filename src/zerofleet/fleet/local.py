@@ -1,6 +1,6 @@
-"""A whole run in one process: workers and trainer around a bus in memory.
+"""A whole run in one process: workers, trainer and rater around a bus in memory.
 
-    train(config, run, sinks)
+    train(config, run, sinks, screen)
 
 Side by side as fast as they go, held together by the replay's limiter; or, in a deterministic run,
 by turns in one thread. A run that exists is gone on with from its newest whole checkpoint.
@@ -8,17 +8,19 @@ by turns in one thread. A run that exists is gone on with from its newest whole 
 
 import copy
 import math
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from types import FrameType
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from zerofleet import _core, games, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.files import write_whole
+from zerofleet.fleet.rater import Rater
+from zerofleet.fleet.screen import PlainScreen, Screen
+from zerofleet.fleet.signals import StopWish
+from zerofleet.fleet.status import status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
 from zerofleet.infer import Evaluator, make_evaluator, pick_device
 from zerofleet.metrics import MetricsLog, Sink
@@ -29,43 +31,51 @@ from zerofleet.training import CheckpointStore, Trainer, TrainingLoop, set_up_to
 from zerofleet.training.loop import REPORT_EVERY_S
 from zerofleet.weights import WeightsStore
 
-STATUS_EVERY_S = 10.0
+STATUS_EVERY_S = 5.0
 MAX_WORKERS = 1 << 16
 
 
-def train(config: Config, run: Run, sinks: Sequence[Sink] = ()) -> None:
+def train(
+    config: Config, run: Run, sinks: Sequence[Sink] = (), screen: Screen | None = None
+) -> None:
     """Trains until the config's stop, or Ctrl-C. The run's lock is the caller's."""
+    screen = screen or PlainScreen()
     with ExitStack() as stack:
-        session = Session(config, run, sinks, stack)
-        with stop_on_signals(session.bus):
+        session = Session(config, run, sinks, screen, stack)
+        with session.stop_wish.on_signals(session.stop_soon):
             if config.run.deterministic:
                 session.run_by_turns()
             else:
                 session.run_side_by_side()
-        session.finish()
+            session.finish()
+    screen.say(session.last_words())
 
 
 class Session:
     """One go at a run: everything it needs, and its two ways to go on."""
 
-    def __init__(self, config: Config, run: Run, sinks: Sequence[Sink], stack: ExitStack) -> None:
+    def __init__(
+        self, config: Config, run: Run, sinks: Sequence[Sink], screen: Screen, stack: ExitStack
+    ) -> None:
         self.config = config
         self.run = run
-        self.game = games.get(config.game.name, **config.game.options)
+        self.screen = screen
+        self.game = run.game()
         self.device = pick_device(config.run.device)
         by_turns = config.run.deterministic
-        self.plan = ThreadPlan(1, 0, 1) if by_turns else plan_threads(config.run, self.device.type)
+        self.plan = ThreadPlan(1, 0, 1)
+        if not by_turns:
+            self.plan = plan_threads(config.run, self.device.type, self.game.in_python)
         set_up_torch(config.run.seed, self.plan.training, deterministic=by_turns)
         self.bus = MemoryBus()
+        self.stop_wish = StopWish()
         self.started_s = time.monotonic()
-        self.metrics = stack.enter_context(MetricsLog(run.folder, sinks))
+        self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen]))
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
         trainer = Trainer(network, config.train, self.device)
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
         found, faults = checkpoints.load_newest()
-        for fault in faults:
-            print(fault, flush=True)
         state: dict[str, Any] = {"num_starts": 0, "num_rounds": 0}
         if found is not None:
             trainer.restore(found.tensors, found.rest["trainer"])
@@ -76,18 +86,20 @@ class Session:
             config.replay,
             config.run.seed,
             state.get("replay"),
-            exactly=config.run.deterministic,
+            exactly=by_turns,
         )
         stack.callback(replay.close)
         report = replay.log.report
         if report.torn_bytes:
-            print(
-                f"episodes: cut {report.torn_bytes} bytes of a game that was not whole", flush=True
-            )
-        for damage in report.damage:
-            print(damage, flush=True)
+            faults = [
+                *faults,
+                f"episodes: cut {report.torn_bytes} bytes of a game that was not whole",
+            ]
+        for fault in [*faults, *report.damage]:
+            screen.say(str(fault))
         self.num_starts = self._count_start(int(state["num_starts"]))
         self.num_rounds = int(state["num_rounds"])
+        self.first_step = trainer.step_count
         self.metrics.rewind(trainer.step_count)
         self.loop = TrainingLoop(
             trainer,
@@ -99,14 +111,35 @@ class Session:
             config.train,
             # By turns, reports come after rounds, which are the same every time; clocks are not.
             report_every_s=math.inf if by_turns else REPORT_EVERY_S,
+            say=screen.say,
         )
-        self._announce(found is not None)
+        if trainer.step_count == 0:
+            self.loop.keep_weights()
+        self.rater = Rater(
+            self.game,
+            run,
+            config.rating,
+            self._make_evaluator,
+            self.bus,
+            self.metrics,
+            screen,
+            config.run.seed,
+            self.started_s,
+        )
+        screen.say(self._first_words())
+
+    def stop_soon(self) -> None:
+        """What a first Ctrl-C does."""
+        self.screen.say("stopping after this step; Ctrl-C again to stop at once")
+        self.bus.stop()
+        self.rater.interrupt()
 
     # ---- as fast as it goes
 
     def run_side_by_side(self) -> None:
         workers = [self._make_worker(number) for number in range(self.plan.num_workers)]
         self.loop.publish()
+        self._write_status(workers)
         for worker in workers:
             worker.start()
         status_at_s = time.monotonic()
@@ -119,15 +152,20 @@ class Session:
                     self.loop.step(progress)
                 else:
                     self.loop.times.waiting_for_games_s += time.perf_counter() - start
-                if self.loop.checkpoint_is_due():
+                rating_is_due = self.rater.is_due()
+                if self.loop.checkpoint_is_due() or rating_is_due:
                     self.loop.save(self._rest())
+                if rating_is_due:
+                    self.rater.start(self.loop.step_count, self.loop.copy_average())
                 if time.monotonic() - status_at_s >= STATUS_EVERY_S:
                     status_at_s = time.monotonic()
                     self._write_status(workers)
         finally:
             self.bus.stop()
+            self.rater.interrupt()
             for worker in workers:
                 worker.join()
+            self.rater.join()
         self.bus.raise_fault()
         self.loop.take_in(self.bus.take_episodes(timeout_s=0))
         self._write_status(workers)
@@ -211,16 +249,13 @@ class Session:
     # ---- both
 
     def finish(self) -> None:
-        """Writes what is left, and says how to go on."""
+        """Writes what is left; a run that has come to its end is rated."""
         self.loop.report()
         if not self.config.run.deterministic or self.loop.checkpoint_is_due():
             self.loop.save(self._rest())
-        print(
-            f"{self.run.name}: {self.loop.step_count} steps, "
-            f"{self.loop.replay.log.position.num_episodes} games; "
-            f"go on with: zerofleet train {self.config.game.name} --run {self.run.name}",
-            flush=True,
-        )
+        num_games = self.config.rating.final_games
+        if num_games and self.loop.step_count > self.first_step and not self.stop_wish.asked:
+            self.rater.rate(self.loop.step_count, self.loop.copy_average(), num_games)
 
     def _progress(self) -> float:
         """Share of the way to the first of the run's ends; 0 where it has none."""
@@ -247,57 +282,23 @@ class Session:
     def _rest(self) -> dict[str, Any]:
         return {"num_starts": self.num_starts, "num_rounds": self.num_rounds}
 
-    def _announce(self, resumed: bool) -> None:
+    def _write_status(self, workers: Sequence[Worker]) -> None:
+        elapsed_s = time.monotonic() - self.started_s
+        self.metrics.append(
+            "status", self.loop.step_count, status_values(elapsed_s, self.loop, workers)
+        )
+
+    def _first_words(self) -> str:
         network = self.loop.trainer.network
-        print(
+        return (
             f"{self.run.name}: {self.config.game.name}, {network.spec.kind} network of "
             f"{network.num_parameters:,} parameters on {self.device.type}; {self.plan}; "
-            f"{'going on at' if resumed else 'from'} step {self.loop.step_count}",
-            flush=True,
+            f"{'going on at' if self.first_step else 'from'} step {self.first_step}"
         )
 
-    def _write_status(self, workers: Sequence[Worker]) -> None:
-        position = self.loop.replay.log.position
-        elapsed_s = time.monotonic() - self.started_s
-        counts = [worker.counts() for worker in workers]
-        waiting = self.loop.replay.limiter.waiting
-        values: dict[str, Any] = {
-            "elapsed_s": round(elapsed_s, 1),
-            "games": position.num_episodes,
-            "positions": position.num_positions,
-            "simulations": sum(each.num_simulations for each in counts),
-            "inferences": sum(worker.times.num_inferences for worker in workers),
-            "inference_s": sum(worker.times.inference_s for worker in workers),
-            "search_s": sum(worker.times.waiting_for_search_s for worker in workers),
-            "waiting_to_play_s": sum(worker.times.waiting_for_trainer_s for worker in workers),
-            "training_s": self.loop.times.training_s,
-            "intake_s": self.loop.times.intake_s,
-            "waiting_to_train_s": self.loop.times.waiting_for_games_s,
-            "waiting": waiting.side,
-        }
-        self.metrics.append("status", self.loop.step_count, values)
-        loss = self.loop.last_losses.get("loss")
-        print(
-            f"{elapsed_s / 60:6.1f} min  step {self.loop.step_count:7,}  "
-            f"games {position.num_episodes:8,}  positions {position.num_positions:10,}  "
-            f"loss {'-' if loss is None else f'{loss:.3f}'}  waiting: {waiting.side}",
-            flush=True,
+    def last_words(self) -> str:
+        return (
+            f"{self.run.name}: {self.loop.step_count:,} steps, "
+            f"{self.loop.replay.log.position.num_episodes:,} games; "
+            "the same command goes on with it"
         )
-
-
-@contextmanager
-def stop_on_signals(bus: MemoryBus) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask for an end after the step under way; a second Ctrl-C interrupts."""
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if bus.stopping:
-            raise KeyboardInterrupt
-        print("stopping after this step; Ctrl-C again to stop at once", flush=True)
-        bus.stop()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -25,9 +25,10 @@ class ThreadPlan:
         return f"threads: {players}, {self.training} for training"
 
 
-def plan_threads(settings: RunConfig, device: str) -> ThreadPlan:
+def plan_threads(settings: RunConfig, device: str, game_in_python: bool = False) -> ThreadPlan:
+    """A game written in Python is searched by the thread that moves its batches."""
     total = settings.num_threads or len(os.sched_getaffinity(0))
     if device == "cpu":
         playing = settings.inference_threads or max(1, total - max(1, total // 4))
         return ThreadPlan(playing, 0, max(1, total - playing))
-    return ThreadPlan(1, max(1, total - 2), 1)
+    return ThreadPlan(1, 0 if game_in_python else max(1, total - 2), 1)

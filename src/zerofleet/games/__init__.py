@@ -5,13 +5,17 @@
     position.play(position.action_from_text("h8"))
     print(position)
 
-The rules are in C++. A user's own game can be one Python class: see zerofleet.games.own.
+The rules are in C++. A game of one's own is one Python class (zerofleet.games.own) or one header of
+C++ (zerofleet.games.build), and is named by where it is written (zerofleet.games.sources).
 """
 
 from zerofleet._core import CheckReport, Episode, Event, Game, OptionSpec, Outcome, Position
+from zerofleet.games.build import build
 from zerofleet.games.check import check
+from zerofleet.games.fingerprint import fingerprint
 from zerofleet.games.own import OwnPosition, from_class
 from zerofleet.games.registry import get, names, option_specs
+from zerofleet.games.sources import absolute, is_source, short_name
 
 __all__ = [
     "CheckReport",
@@ -22,9 +26,14 @@ __all__ = [
     "Outcome",
     "OwnPosition",
     "Position",
+    "absolute",
+    "build",
     "check",
+    "fingerprint",
     "from_class",
     "get",
+    "is_source",
     "names",
     "option_specs",
+    "short_name",
 ]

@@ -9,7 +9,7 @@ games here and a user's own.
 import random
 from collections.abc import Callable
 
-from zerofleet._core import CheckReport, Game, Position
+from zerofleet._core import OVER, CheckReport, Game, Position
 from zerofleet.errors import Inconsistent
 from zerofleet.games.own import OwnPosition, from_class
 
@@ -62,10 +62,12 @@ def check_copies(game: Game, num_games: int = 4) -> None:
 
 
 def appearance(position: Position) -> tuple[object, ...]:
+    """All that the rules say about a position."""
     return (
         position.to_move,
         position.legal_actions(),
         position.chance_outcomes(),
         bytes(position.observe(0)),
         bytes(position.observe(1)),
+        position.rewards() if position.to_move == OVER else None,
     )

@@ -1,22 +1,27 @@
-"""The games that come with zerofleet, by name."""
+"""Games by name: those that come with zerofleet, and one's own by where they are written."""
 
 from zerofleet import _core
 from zerofleet._core import Game, OptionSpec
+from zerofleet.games.sources import from_source, is_source
 
 
 def names() -> list[str]:
-    """The names of all games."""
+    """The names of all games that come with zerofleet."""
     return _core.game_names()
 
 
 def option_specs(name: str) -> list[OptionSpec]:
-    """The options of a game, with their defaults and what each may be."""
+    """The options of such a game, with their defaults and what each may be."""
     return _core.option_specs(name)
 
 
 def get(name: str, **options: int | str) -> Game:
     """A game with these options; those not given have their defaults.
 
-    An unknown name or option is an error that names the known ones, nearest first.
+    `name` is one of `names()`, or says where a game of one's own is: "sticks.py:Sticks",
+    "package.module:Sticks" or "sticks.h"; see zerofleet.games.sources. An unknown name or option is
+    an error that names the known ones, nearest first.
     """
+    if is_source(name):
+        return from_source(name, options)
     return _core.make_game(name, [(option, str(value)) for option, value in options.items()])

@@ -37,3 +37,11 @@ def pick_device(
     if device.type not in there:
         raise Unsupported(f"device {name} is not available here; there is {', '.join(there)}")
     return device
+
+
+def device_text(device: torch.device) -> str:
+    """For people: cuda, NVIDIA H200, 139 GiB."""
+    if device.type != "cuda":
+        return device.type
+    found = torch.cuda.get_device_properties(device)
+    return f"cuda, {found.name}, {found.total_memory / 2**30:.0f} GiB"

@@ -1,18 +1,25 @@
-"""The trained network of a run, ready to judge positions."""
+"""Trained networks, ready to judge positions: of a run, or of a file of weights."""
+
+from pathlib import Path
 
 from torch import from_numpy
 
 from zerofleet import nets
 from zerofleet.errors import Inconsistent
-from zerofleet.games import get
+from zerofleet.games import Game
 from zerofleet.infer.evaluator import Evaluator
 from zerofleet.infer.make import EvaluatorKind, make_evaluator
 from zerofleet.run_folders import find
-from zerofleet.weights import WeightsStore
+from zerofleet.weights import Weights, WeightsStore, read_weights
 
 
-def load_network(run: str, step: int | None = None) -> tuple[nets.Network, int]:
-    """The network of a run with its newest good weights, or those of a step, and their version."""
+def load_network(
+    run: str, step: int | None = None, game: Game | None = None
+) -> tuple[nets.Network, int]:
+    """The network of a run with its newest good weights, or those of a step, and their version.
+
+    An error says so where they are for another game than the run's, or than `game`.
+    """
     found = find(run)
     store = WeightsStore(found.weights)
     if step is None:
@@ -22,8 +29,15 @@ def load_network(run: str, step: int | None = None) -> tuple[nets.Network, int]:
             raise Inconsistent(f"run {run} has no weights: {what}")
     else:
         weights = store.load(step)
+    network, version = network_of(weights, found.game())
+    if game is not None:
+        nets.refuse_mismatch(network.spec, game)
+    return network, version
+
+
+def network_of(weights: Weights, game: Game) -> tuple[nets.Network, int]:
     spec = nets.NetworkSpec.from_dict(weights.spec)
-    nets.refuse_mismatch(spec, get(found.facts.game, **found.facts.options))
+    nets.refuse_mismatch(spec, game)
     network = nets.from_spec(spec).eval()
     network.load_state_dict({name: from_numpy(value) for name, value in weights.tensors.items()})
     return network, weights.version
@@ -33,6 +47,7 @@ def load(
     run: str,
     step: int | None = None,
     *,
+    game: Game | None = None,
     kind: EvaluatorKind = "auto",
     device: str = "auto",
     num_threads: int = 1,
@@ -41,5 +56,18 @@ def load(
 
     It can be given to zf.search.analyse and zf.selfplay.play.
     """
-    network, version = load_network(run, step)
+    network, version = load_network(run, step, game)
+    return make_evaluator(network, kind, device, num_threads, version)
+
+
+def load_file(
+    path: Path,
+    game: Game,
+    *,
+    kind: EvaluatorKind = "auto",
+    device: str = "auto",
+    num_threads: int = 1,
+) -> Evaluator:
+    """An evaluator with the weights of a safetensors file such as a run's, its manifest beside."""
+    network, version = network_of(read_weights(path, str(path)), game)
     return make_evaluator(network, kind, device, num_threads, version)

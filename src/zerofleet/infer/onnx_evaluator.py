@@ -4,8 +4,10 @@ Shapes: B observations, N bytes of an observation.
 """
 
 import json
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 class OnnxEvaluator:
     """Answers with the weights of a network, or of a file that `zf.nets.export_onnx` wrote.
 
-    To export a network takes seconds and is done once. New weights cost building a session: 12
-    to 55 ms for the tiny networks, 0.3 s for the largest (one core).
+    To export a network takes seconds and is done once in a process for all networks of a spec. New
+    weights cost building a session: 12 to 55 ms for the tiny networks, 0.3 s for the largest (one
+    core).
     """
 
     def __init__(
@@ -42,6 +45,8 @@ class OnnxEvaluator:
         self._model = model_of(source)
         self._shapes = state_shapes(self._model, str(source) if is_path(source) else "network")
         self._num_bytes = self._model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
+        if not isinstance(source, (str, Path)):
+            self._put(source.state_dict())
         self._serving = (self._session(), version)
 
     @property
@@ -57,12 +62,14 @@ class OnnxEvaluator:
         return logits_BA, outcomes_BO
 
     def load(self, state: State, version: int) -> None:
-        arrays = checked_state(state, self._shapes, version, self.version)
+        self._put(checked_state(state, self._shapes, version, self.version))
+        self._serving = (self._session(), version)
+
+    def _put(self, arrays: Mapping[str, Any]) -> None:
         for weight in self._model.graph.initializer:
             if weight.name in self._shapes:
                 array = np.asarray(arrays[weight.name], dtype=np.float32)
                 weight.raw_data = array.tobytes()
-        self._serving = (self._session(), version)
 
     def _session(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
@@ -81,13 +88,22 @@ def is_path(source: object) -> bool:
 
 def model_of(source: "Network | str | Path") -> onnx.ModelProto:
     if not isinstance(source, (str, Path)):
-        from zerofleet.nets.onnx import to_onnx
-
-        return to_onnx(source)
+        return onnx.load_model_from_string(exported(json.dumps(source.spec.to_dict())))
     try:
         return onnx.load_model(source)
     except DecodeError as error:
         raise BadBytes(f"{source}: not an ONNX file ({error})") from None
+
+
+@lru_cache(maxsize=8)
+def exported(spec: str) -> bytes:
+    """A network of this spec as ONNX; its weights are to be put in."""
+    from zerofleet import nets
+    from zerofleet.nets.onnx import to_onnx
+
+    network = nets.from_spec(nets.NetworkSpec.from_dict(json.loads(spec)))
+    data: bytes = to_onnx(network).SerializeToString()
+    return data
 
 
 def state_shapes(model: onnx.ModelProto, name: str) -> Shapes:

@@ -11,6 +11,7 @@ from zerofleet.nets.board import BoardNetwork
 from zerofleet.nets.bytes import BytesNetwork
 from zerofleet.nets.cards import CardsNetwork
 from zerofleet.nets.network import Network, NetworkOptions
+from zerofleet.nets.places import PlacesNetwork
 from zerofleet.nets.points import PointsNetwork
 from zerofleet.nets.presets import choices, presets
 from zerofleet.nets.spec import NetworkSpec, OptionValue, first_fault
@@ -20,6 +21,7 @@ KINDS: dict[str, type[Network]] = {
     "board": BoardNetwork,
     "bytes": BytesNetwork,
     "cards": CardsNetwork,
+    "places": PlacesNetwork,
     "points": PointsNetwork,
     "zones": ZonesNetwork,
 }

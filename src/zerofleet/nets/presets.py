@@ -37,6 +37,10 @@ def cards(width: int, num_heads: int, num_layers: int) -> Choice:
     return "cards", {"width": width, "num_heads": num_heads, "num_layers": num_layers}
 
 
+def places(width: int, num_blocks: int) -> Choice:
+    return "places", {"width": width, "num_blocks": num_blocks}
+
+
 def points(width: int, num_blocks: int) -> Choice:
     return "points", {"width": width, "num_blocks": num_blocks}
 
@@ -54,6 +58,10 @@ BEASTYBAR: Final[dict[str, Choice]] = {
     "cards-small": cards(128, 2, 6),  # 1 M
     "cards-medium": cards(256, 4, 6),  # 4 M
     "cards-large": cards(384, 6, 8),  # 12 M
+    "places-tiny": places(128, 2),  # 0.15 M
+    "places-small": places(256, 3),  # 0.6 M
+    "places-medium": places(512, 6),  # 4 M
+    "places-large": places(1024, 5),  # 13 M
 }
 
 BACKGAMMON: Final[dict[str, Choice]] = {

@@ -4,7 +4,7 @@ analysis = zf.search.analyse(position, evaluator="playout", num_simulations=2000
 position.play(analysis.best_action)
 """
 
-from zerofleet.search.analyse import analyse
+from zerofleet.search.analyse import analyse, search_many
 from zerofleet.search.analysis import Analysis
 from zerofleet.search.evaluate import Evaluate
 from zerofleet.search.settings import CoreEvaluatorName, RootName, SearchSettings
@@ -16,4 +16,5 @@ __all__ = [
     "RootName",
     "SearchSettings",
     "analyse",
+    "search_many",
 ]

@@ -1,8 +1,9 @@
-"""Searches one position."""
+"""Searches one position, or many at once."""
 
+from collections.abc import Sequence
 from typing import Unpack
 
-from zerofleet._core import Position, Search
+from zerofleet._core import Position, RootResult, SearchBatch
 from zerofleet.games.own import OwnPosition, position_of
 from zerofleet.search.analysis import Analysis
 from zerofleet.search.evaluate import Evaluate, evaluate_checked
@@ -32,15 +33,33 @@ def analyse(
     Where something is hidden, only what the player to move knows is used.
     """
     position = position_of(position)
+    (result,) = search_many([position], evaluator, num_simulations, [seed], root, **settings)
+    return Analysis.of(position, result)
+
+
+def search_many(
+    positions: Sequence[Position],
+    evaluator: CoreEvaluatorName | Evaluate,
+    num_simulations: int,
+    seeds: Sequence[int],
+    root: RootName = "puct",
+    **settings: Unpack[SearchSettings],
+) -> list[RootResult]:
+    """What a search of each position finds; all are of one game, and each has its seed.
+
+    The leaves of all searches go to the evaluator together. A position gets what `analyse` finds
+    for it with its seed, as far as the evaluator's answers do not depend on the batch.
+    """
     chosen = {**FOR_PLAY, **settings, "num_simulations": num_simulations, "root": root}
     if isinstance(evaluator, str):
-        search = Search(position, chosen, seed, evaluator)
-        while not search.finished:
-            search.run(LEAVES_AT_ONCE)
+        batch = SearchBatch(positions, chosen, seeds, evaluator)
+        while not batch.finished:
+            batch.run(LEAVES_AT_ONCE)
     else:
-        search = Search(position, chosen, seed, None)
-        while not search.finished:
-            observations = search.gather()
+        batch = SearchBatch(positions, chosen, seeds, None)
+        game = positions[0].game
+        while not batch.finished:
+            observations = batch.gather()
             if len(observations) > 0:
-                search.absorb(*evaluate_checked(evaluator, position.game, observations))
-    return Analysis.of(position, search.result())
+                batch.absorb(*evaluate_checked(evaluator, game, observations))
+    return batch.results()

@@ -60,6 +60,7 @@ class TrainingLoop:
         metrics: MetricsLog,
         settings: TrainConfig,
         report_every_s: float = REPORT_EVERY_S,
+        say: Callable[[str], None] = print,
     ) -> None:
         self.trainer = trainer
         self.replay = replay
@@ -69,6 +70,7 @@ class TrainingLoop:
         self.metrics = metrics
         self.settings = settings
         self.report_every_s = report_every_s
+        self.say = say
         self.times = TrainerTimes()
         self.last_losses: dict[str, float] = {}
         self._paused = False
@@ -123,8 +125,15 @@ class TrainingLoop:
 
     def publish(self) -> None:
         """Gives the moving average to those who play; its version is the step."""
-        average = {name: value.clone() for name, value in self.trainer.average.items()}
-        self.bus.publish_weights(self.step_count, average)
+        self.bus.publish_weights(self.step_count, self.copy_average())
+
+    def copy_average(self) -> dict[str, Tensor]:
+        return {name: value.clone() for name, value in self.trainer.average.items()}
+
+    def keep_weights(self) -> None:
+        """Writes the moving average into the run's folder; its version is the step."""
+        spec = self.trainer.network.spec.to_dict()
+        self.weights.publish(Weights(self.step_count, spec, as_numpy(self.trainer.average)))
 
     def checkpoint_is_due(self) -> bool:
         if self.step_count == self._saved_step:
@@ -150,8 +159,7 @@ class TrainingLoop:
         self.replay.log.sync()
         tensors, numbers = self.trainer.state()
         state = {"trainer": numbers, "replay": self.replay.state, **rest}
-        spec = self.trainer.network.spec.to_dict()
-        self.weights.publish(Weights(self.step_count, spec, as_numpy(self.trainer.average)))
+        self.keep_weights()
         self.checkpoints.save(Checkpoint(self.step_count, tensors, state))
 
     def _when_there_is_room(self, write: Callable[[], object]) -> None:
@@ -165,7 +173,7 @@ class TrainingLoop:
                 if isinstance(fault, OSError) and fault.errno not in NO_ROOM:
                     raise
                 self._paused = True
-                print(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s", flush=True)
+                self.say(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s")
                 time.sleep(DISK_RETRY_S)
 
 

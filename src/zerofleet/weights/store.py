@@ -59,21 +59,7 @@ class WeightsStore:
 
     def load(self, version: int) -> Weights:
         """A version, checked: hash and finite numbers. BadWeights names what is wrong."""
-        try:
-            manifest = json.loads(self._manifest_path(version).read_text())
-            data = self._tensors_path(version).read_bytes()
-            expected, spec = str(manifest["sha256"]), dict(manifest["spec"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadWeights(f"weights {version} refused: {error}") from error
-        got = hashlib.sha256(data).hexdigest()
-        if got != expected:
-            raise BadWeights(
-                f"weights {version} refused: sha256 differs from its manifest "
-                f"(got {got[:8]}…, expected {expected[:8]}…)"
-            )
-        tensors = load_tensors(data)
-        refuse_not_finite(version, tensors)
-        return Weights(version, spec, tensors)
+        return read_weights(self._tensors_path(version), f"weights {version}")
 
     def load_newest(self) -> tuple[Weights | None, list[str]]:
         """The newest good version, if any, and what was wrong with newer ones."""
@@ -97,7 +83,23 @@ class WeightsStore:
         return self.folder / f"{version:09d}.json"
 
 
-def refuse_not_finite(version: int, tensors: Tensors) -> None:
-    for name, tensor in tensors.items():
+def read_weights(path: Path, name: str) -> Weights:
+    """A safetensors file whose manifest, a .json file, lies beside it. Errors call it `name`."""
+    try:
+        manifest = json.loads(path.with_suffix(".json").read_text())
+        data = path.read_bytes()
+        version, spec = int(manifest["version"]), dict(manifest["spec"])
+        expected = str(manifest["sha256"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadWeights(f"{name} refused: {error}") from error
+    got = hashlib.sha256(data).hexdigest()
+    if got != expected:
+        raise BadWeights(
+            f"{name} refused: sha256 differs from its manifest "
+            f"(got {got[:8]}…, expected {expected[:8]}…)"
+        )
+    tensors = load_tensors(data)
+    for tensor_name, tensor in tensors.items():
         if np.issubdtype(tensor.dtype, np.floating) and not np.isfinite(tensor).all():
-            raise BadWeights(f"weights {version} refused: {name} has a number that is not finite")
+            raise BadWeights(f"{name} refused: {tensor_name} has a number that is not finite")
+    return Weights(version, spec, tensors)

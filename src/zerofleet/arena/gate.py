@@ -1,0 +1,162 @@
+"""Tells whether one player is stronger than another, with stated error rates and as few games as
+can be.
+
+A sequential test over pairs of games: after each pair the likelihood of what was seen is compared
+under two hypotheses, that the first player is `elo0` stronger and that it is `elo1` stronger, each
+with the most likely shares of the five results of a pair that have the mean it claims. The test
+ends when one is likelier enough than the other. If the first player is elo0 stronger or less it is
+accepted with a chance of at most about `alpha`; if elo1 or more, rejected with one of about `beta`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from zerofleet.arena.elo import expected_score
+from zerofleet.arena.match import PAIRS_AT_ONCE, Pairing, PlayerSource
+from zerofleet.arena.match_result import Match
+from zerofleet.arena.players import game_of
+from zerofleet.arena.starts import opening_of_each_pair
+from zerofleet.errors import BadText
+from zerofleet.games import Game
+
+Verdict = Literal["accepted", "rejected", "undecided"]
+
+PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
+UNSEEN = 1e-3
+"""Pairs that a result counts for beforehand, so that one not seen yet is not impossible."""
+NUM_HALVINGS = 50
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """What is told apart, and how surely."""
+
+    elo0: float = 0
+    elo1: float = 30
+    """The nearer to elo0, the more games it takes: half the distance, four times the games."""
+    alpha: float = 0.05
+    """How often a player that is only elo0 stronger may be accepted."""
+    beta: float = 0.05
+    """How often a player that is elo1 stronger may be rejected."""
+
+    def __post_init__(self) -> None:
+        if not self.elo0 < self.elo1:
+            raise BadText(f"elo0 must be below elo1, got {self.elo0} and {self.elo1}")
+        for name in ("alpha", "beta"):
+            if not 0 < getattr(self, name) < 0.5:
+                raise BadText(f"{name} must be between 0 and 0.5, got {getattr(self, name)}")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Log-likelihood ratios at which the test ends: rejected below, accepted above."""
+        return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
+
+    def __str__(self) -> str:
+        return f"elo0 {self.elo0:g}, elo1 {self.elo1:g}, alpha {self.alpha:g}, beta {self.beta:g}"
+
+
+class SequentialTest:
+    """Takes pair after pair until there is a verdict."""
+
+    def __init__(self, hypotheses: Hypotheses) -> None:
+        self.hypotheses = hypotheses
+        self.log_likelihood_ratio = 0.0
+        self.verdict: Verdict = "undecided"
+        self._counts = dict.fromkeys(PAIR_SCORES, UNSEEN)
+
+    def add(self, pair_score: float) -> Verdict:
+        self._counts[pair_score] += 1
+        likelihoods = [
+            log_likelihood(self._counts, expected_score(elo))
+            for elo in (self.hypotheses.elo0, self.hypotheses.elo1)
+        ]
+        self.log_likelihood_ratio = likelihoods[1] - likelihoods[0]
+        lower, upper = self.hypotheses.bounds
+        if self.log_likelihood_ratio >= upper:
+            self.verdict = "accepted"
+        elif self.log_likelihood_ratio <= lower:
+            self.verdict = "rejected"
+        return self.verdict
+
+
+def log_likelihood(counts: dict[float, float], mean: float) -> float:
+    """Of these counts, under the likeliest distribution that has this mean.
+
+    That distribution weighs a score's share by 1 / (1 + tilt · (score - mean)), with the one tilt
+    that gives the mean; it is found by halving. Constants are left out.
+    """
+    low, high = -1 / (1 - mean), 1 / mean
+    for _ in range(NUM_HALVINGS):
+        tilt = (low + high) / 2
+        excess = sum(
+            count * (score - mean) / (1 + tilt * (score - mean)) for score, count in counts.items()
+        )
+        low, high = (tilt, high) if excess > 0 else (low, tilt)
+    return -sum(count * math.log(1 + tilt * (score - mean)) for score, count in counts.items())
+
+
+@dataclass(frozen=True)
+class GateResult:
+    verdict: Verdict
+    log_likelihood_ratio: float
+    hypotheses: Hypotheses
+    match: Match
+    """The games up to the verdict."""
+
+    def __str__(self) -> str:
+        lower, upper = self.hypotheses.bounds
+        return (
+            f"{self.match}\n"
+            f"test    {self.hypotheses}\n"
+            f"ratio   {self.log_likelihood_ratio:+.2f}, the log of likelihoods "
+            f"(ends at {lower:+.2f} and {upper:+.2f})\n"
+            f"verdict {self.match.first} is {self.verdict}"
+        )
+
+
+def gate(
+    game: str | Game,
+    first: PlayerSource,
+    second: PlayerSource,
+    hypotheses: Hypotheses | None = None,
+    max_games: int = 10_000,
+    seed: int = 1,
+    num_threads: int | None = None,
+    on_progress: Callable[[int, float], None] = lambda num_games, log_likelihood_ratio: None,
+    **game_options: int | str,
+) -> GateResult:
+    """Plays until the test has a verdict, or `max_games`: then it is undecided.
+
+    The verdict does not depend on the number of threads. `on_progress` is told now and then how
+    many games are over and where the test stands.
+    """
+    game = game_of(game, game_options)
+    if max_games < 2 or max_games % 2:
+        raise BadText(f"games are played in pairs: max_games must be even, got {max_games}")
+    pairing = Pairing(game, first, second, seed, num_threads)
+    starts = opening_of_each_pair(game, seed, max_games // 2)
+    test = SequentialTest(hypotheses or Hypotheses())
+    matches: list[Match] = []
+    at_once = PAIRS_AT_ONCE * pairing.num_threads
+    for begin in range(0, len(starts), at_once):
+        numbers = range(begin, min(begin + at_once, len(starts)))
+        step = pairing.play({pair: starts[pair] for pair in numbers})
+        for num_pairs, pair_score in enumerate(step.pair_scores, start=1):
+            if test.add(pair_score) != "undecided":
+                matches.append(replace(step, played=step.played[: 2 * num_pairs]))
+                return result_of(test, matches)
+        matches.append(step)
+        on_progress(2 * numbers.stop, test.log_likelihood_ratio)
+    return result_of(test, matches)
+
+
+def result_of(test: SequentialTest, matches: Sequence[Match]) -> GateResult:
+    played = [game for match in matches for game in match.played]
+    return GateResult(
+        test.verdict,
+        test.log_likelihood_ratio,
+        test.hypotheses,
+        replace(matches[0], played=played),
+    )

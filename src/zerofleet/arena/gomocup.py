@@ -1,0 +1,196 @@
+"""Engines of others for Gomoku: programs that speak the Gomocup protocol on their standard streams.
+
+Every position is sent whole, so an engine needs no memory of a game. One that answers an illegal
+move, late or not at all is an error, never a move of ours. `zerofleet gomocup` is the other
+direction.
+"""
+
+import queue
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from zerofleet.arena.player import Player
+from zerofleet.errors import EngineFailed, Unsupported
+from zerofleet.games import Game, Position
+
+RULES = {"freestyle": 0, "exact": 1}
+"""What INFO rule calls our rules."""
+
+PAUSE_S = 0.01
+"""Before each command: some engines drop one that comes within a millisecond of their reply."""
+
+START_S = 30.0
+"""An engine may read large files when it starts."""
+
+GRACE_S = 10.0
+"""How much later than it was allowed an answer may come, on a busy machine."""
+
+END_S = 2.0
+
+
+class GomocupPlayer(Player):
+    """An engine, with `turn_s` seconds for each move."""
+
+    def __init__(self, path: str | Path, game: Game, turn_s: float = 1.0) -> None:
+        if game.name != "gomoku" or game.options["line"] != "5":
+            raise Unsupported(f"a Gomocup engine plays gomoku with line=5, not {game!r}")
+        self.name = f"gomocup:{path}"
+        self._game = game
+        self._turn_s = turn_s
+        self._is_empty = True
+        self._engine = Engine(Path(path))
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        self._engine.send(f"START {self._game.options['size']}")
+        self._engine.expect_ok(START_S)
+        for fact in [
+            f"timeout_turn {self._turn_s * 1000:.0f}",
+            "timeout_match 0",
+            "max_memory 0",
+            "game_type 1",  # the opponent is a program
+            f"rule {RULES[self._game.options['rule']]}",
+        ]:
+            self._engine.send(f"INFO {fact}")
+
+    def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
+        return [self._choose(position) for position in positions]
+
+    def _choose(self, position: Position) -> int:
+        if position.game != self._game:
+            raise Unsupported(f"{self.name} was started for {self._game!r}, not {position.game!r}")
+        stones = board_lines(position)
+        if stones:
+            self._engine.send("\n".join(["BOARD", *stones, "DONE"]))
+        else:
+            if not self._is_empty:
+                self._engine.send("RESTART")
+                self._engine.expect_ok(START_S)
+            self._engine.send("BEGIN")
+        self._is_empty = False
+        answer = self._engine.answer(self._turn_s + GRACE_S)
+        action = cell_of(answer, int(self._game.options["size"]))
+        if action not in position.legal_actions():
+            raise EngineFailed(
+                f"{self.name} answered '{answer}' in {position!r}; a legal answer is the column "
+                "from the left and the row from the top of an empty cell, such as 0,2"
+            )
+        return action
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+def board_lines(position: Position) -> list[str]:
+    """The stones in turn, as `column,row,whose`: 1 is the player to move, 2 the other."""
+    size = int(position.game.options["size"])
+    lines = []
+    for ply, text in enumerate(position.to_text().split()):
+        row, column = divmod(cell_from_text(text, size), size)
+        lines.append(f"{column},{row},{1 if ply % 2 == position.to_move else 2}")
+    return lines
+
+
+def cell_from_text(text: str, size: int) -> int:
+    """The cell that Gomoku writes as `h8`, whether empty or not."""
+    return (size - int(text[1:])) * size + ord(text[0]) - ord("a")
+
+
+def cell_of(answer: str, size: int) -> int | None:
+    """The cell of `column,row`; None where the text is no cell of the board."""
+    try:
+        column, row = (int(number) for number in answer.split(","))
+    except ValueError:
+        return None
+    return row * size + column if 0 <= column < size and 0 <= row < size else None
+
+
+class Engine:
+    """A process that is sent lines and answers lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._process = subprocess.Popen(
+                [path.resolve()],
+                cwd=path.resolve().parent,  # where engines look for their files
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # Ctrl-C is for us; it ends when its input does
+            )
+        except OSError as error:
+            raise EngineFailed(
+                f"{path} cannot be started ({error.strerror}); "
+                "a Gomocup engine is a program that may be executed"
+            ) from None
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._last: deque[str] = deque(maxlen=3)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.strip())
+        self._lines.put(None)
+
+    def send(self, text: str) -> None:
+        assert self._process.stdin is not None
+        time.sleep(PAUSE_S)
+        try:
+            self._process.stdin.write(text + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._failed(f"is gone, asked {text.split()[0]}") from None
+
+    def answer(self, timeout_s: float) -> str:
+        """The next line that is meant for us: not one of chatter, nor one about an INFO unknown."""
+        give_up_at = time.monotonic() + timeout_s
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, give_up_at - time.monotonic()))
+            except queue.Empty:
+                raise self._failed(f"gave no answer within {timeout_s:g} s") from None
+            if line is None:
+                raise self._failed("ended without an answer")
+            self._last.append(line)
+            word = line.partition(" ")[0].upper()
+            if word == "ERROR":
+                raise self._failed("reports an error")
+            if word not in ("", "MESSAGE", "DEBUG", "UNKNOWN"):
+                return line
+
+    def expect_ok(self, timeout_s: float) -> None:
+        answer = self.answer(timeout_s)
+        if not answer.upper().startswith("OK"):
+            raise self._failed("did not say OK")
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(EngineFailed):  # it may be gone
+            self.send("END")
+        with suppress(OSError):
+            self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_S)
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._process.stdout.close()
+
+    def _failed(self, what: str) -> EngineFailed:
+        said = " | ".join(self._last)
+        return EngineFailed(f"engine {self._path} {what}; its last lines: {said!r}")

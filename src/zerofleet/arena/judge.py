@@ -1,0 +1,219 @@
+"""How well a player plays backgammon: the equity that its decisions lose, GnuBG being the judge.
+
+A decision is a whole turn that can end in more than one position; forced turns do not count. It
+loses the difference in equity, cubeless money play without the Jacoby rule, between GnuBG's own
+play and the one chosen, both evaluated as deeply as GnuBG looks. Where GnuBG finds the chosen play
+better than its own, which its move filter may have dropped, nothing is lost.
+
+The decisions are drawn from games of the player against itself. For scale, at 2 plies: GnuBG 0-ply
+is at 1 to 2, a random player above 100.
+"""
+
+import math
+import os
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from itertools import count
+from queue import SimpleQueue
+
+from zerofleet._core import CHANCE
+from zerofleet.arena.gnubg import Gnubg
+from zerofleet.arena.pairs import PairedGame, ask
+from zerofleet.arena.player import Player
+from zerofleet.arena.statistics import Z_95, Estimate
+from zerofleet.arena.turns import Turn
+from zerofleet.errors import BadText
+from zerofleet.games import Game, Position, get
+
+EQUITY_SCALE = 500
+"""The error is equity lost times this, as backgammon players count it."""
+
+DECISIONS_PER_GAME = 20
+"""To be judged; a game of two fair players has about twice as many. Decisions of one game are
+alike, so more games tell more."""
+
+MIN_GAMES = 8
+
+OnProgress = Callable[[str, int, int], None]
+"""Told what is going on, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A turn that was played where another could have been."""
+
+    game_number: int
+    position: Position
+    """After the roll."""
+    chosen: Turn
+
+
+@dataclass(frozen=True)
+class JudgedDecision:
+    """A decision, as texts, and what it lost."""
+
+    game_number: int
+    position: str
+    chosen: str
+    best: str
+    equity_lost: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The decisions that were judged, in the order of the games."""
+
+    player: str
+    plies: int
+    seed: int
+    decisions: Sequence[JudgedDecision] = field(repr=False)
+
+    @property
+    def error(self) -> Estimate:
+        """500 times the mean equity lost. The interval takes games as the independent units."""
+        lost_by_game: dict[int, list[float]] = defaultdict(list)
+        for decision in self.decisions:
+            lost_by_game[decision.game_number].append(decision.equity_lost)
+        games = list(lost_by_game.values())
+        mean = sum(map(sum, games)) / len(self.decisions)
+        squares = sum((sum(lost) - mean * len(lost)) ** 2 for lost in games)
+        variance = squares * len(games) / max(len(games) - 1, 1) / len(self.decisions) ** 2
+        half_width = Z_95 * math.sqrt(variance)
+        return Estimate(
+            mean=EQUITY_SCALE * mean,
+            low=EQUITY_SCALE * max(mean - half_width, 0.0),
+            high=EQUITY_SCALE * (mean + half_width),
+        )
+
+    def worst(self, num_decisions: int) -> list[JudgedDecision]:
+        """Those that lost most, the worst first; none that lost nothing."""
+        lost = [decision for decision in self.decisions if decision.equity_lost > 0]
+        return sorted(lost, key=lambda decision: -decision.equity_lost)[:num_decisions]
+
+    def __str__(self) -> str:
+        error = self.error
+        num_games = len({decision.game_number for decision in self.decisions})
+        return (
+            f"{self.player}: error per decision {error.mean:.2f} "
+            f"(95 % interval {error.low:.2f} to {error.high:.2f})\n"
+            f"{EQUITY_SCALE} * mean equity lost; judge: GnuBG {self.plies}-ply\n"
+            f"{len(self.decisions)} decisions of {num_games} games with itself, seed {self.seed}"
+        )
+
+
+def judge(
+    player: Player,
+    num_decisions: int = 1000,
+    plies: int = 2,
+    seed: int = 1,
+    num_processes: int | None = None,
+    on_progress: OnProgress = lambda what, num_done, num_all: None,
+) -> Judgement:
+    """Judges so many decisions of a player; `num_processes` of GnuBG, else one per core."""
+    if num_decisions < 1:
+        raise BadText(f"num_decisions must be at least 1, got {num_decisions}")
+    num_processes = num_processes or len(os.sched_getaffinity(0))
+    with ExitStack() as opened:
+        free: SimpleQueue[Gnubg] = SimpleQueue()
+        for _ in range(num_processes):
+            free.put(opened.enter_context(closing(Gnubg(plies))))
+        drawn = draw_decisions(player, num_decisions, seed, on_progress)
+
+        def judged(decision: Decision) -> JudgedDecision:
+            gnubg = free.get()
+            try:
+                return judge_decision(gnubg, decision)
+            finally:
+                free.put(gnubg)
+
+        decisions = []
+        with ThreadPoolExecutor(num_processes) as threads:
+            for decision in threads.map(judged, drawn):
+                decisions.append(decision)
+                on_progress("decisions judged", len(decisions), num_decisions)
+    return Judgement(player.name, plies, seed, decisions)
+
+
+def judge_decision(gnubg: Gnubg, decision: Decision) -> JudgedDecision:
+    """What GnuBG would have played, and what was lost by playing otherwise."""
+    position, chosen = decision.position, decision.chosen
+    best = gnubg.turn(position)
+    equity_lost = 0.0
+    if best.actions != chosen.actions:
+        mover = position.to_move
+        equity_lost = gnubg.equity_after(best, mover) - gnubg.equity_after(chosen, mover)
+    if equity_lost <= 0:
+        best, equity_lost = chosen, 0.0
+    return JudgedDecision(
+        game_number=decision.game_number,
+        position=position.to_text(),
+        chosen=turn_text(position, chosen),
+        best=turn_text(position, best),
+        equity_lost=equity_lost,
+    )
+
+
+def turn_text(position: Position, turn: Turn) -> str:
+    at = position.copy()
+    texts = []
+    for action in turn.actions:
+        texts.append(at.action_text(action))
+        at.play(action)
+    return " ".join(texts)
+
+
+# ---- the sample
+
+
+def draw_decisions(
+    player: Player, num_decisions: int, seed: int, on_progress: OnProgress
+) -> list[Decision]:
+    """A sample of the player's decisions in games with itself."""
+    game = get("backgammon")
+    num_games = max(num_decisions // DECISIONS_PER_GAME, MIN_GAMES)
+    found: list[Decision] = []
+    for first in count(step=num_games):
+        games = [PairedGame(game, seed, first + number, 0, []) for number in range(num_games)]
+        while under_way := [each for each in games if each.goes_on]:
+            on_progress("games played", num_games - len(under_way), num_games)
+            ask(player, under_way)
+        for each in games:
+            found += decisions_of(game, each.pair, each.ids)
+        if len(found) >= num_decisions:
+            break
+    chosen = sorted(random.Random(seed).sample(range(len(found)), num_decisions))
+    return [found[number] for number in chosen]
+
+
+def decisions_of(game: Game, game_number: int, ids: Sequence[int]) -> list[Decision]:
+    """The decisions in a game, given by all its rolls and actions."""
+    found = []
+    position = game.new_position()
+    rest = list(ids)
+    while rest:
+        start = position.copy()
+        actions: list[int] = []
+        while rest and (position.to_move == start.to_move or not actions):
+            actions.append(rest.pop(0))
+            position.play(actions[-1])
+        if start.to_move != CHANCE and position.to_move != start.to_move and has_choice(start):
+            found.append(Decision(game_number, start, Turn(tuple(actions), position.copy())))
+    return found
+
+
+def has_choice(position: Position) -> bool:
+    """Whether the turn can end in more than one position.
+
+    Each such position is reached by one sequence of actions, so it can where there are two actions.
+    """
+    at = position.copy()
+    while at.to_move == position.to_move:
+        action, *others = at.legal_actions()
+        if others:
+            return True
+        at.play(action)
+    return False

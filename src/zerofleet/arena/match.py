@@ -1,0 +1,124 @@
+"""Matches: two players, many games, in pairs and in parallel."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from threading import Event, Lock
+
+from zerofleet.arena.match_result import Match, PlayedGame
+from zerofleet.arena.pairs import play_pairs
+from zerofleet.arena.player import Player
+from zerofleet.arena.players import game_of, player_maker
+from zerofleet.arena.starts import opening_of_each_pair
+from zerofleet.errors import BadText
+from zerofleet.games import Game
+
+PAIRS_AT_ONCE = 32
+"""Pairs of a block, whose games go on together. Fixed, so that the batches that a network gets, and
+with them its answers to the last bit, do not depend on the number of threads."""
+
+PlayerSource = str | Callable[[], Player]
+"""A player's text; or what makes one, called once per thread."""
+
+OnProgress = Callable[[int, int], None]
+"""Told the number of games over and of all games, by one thread at a time."""
+
+
+def match(
+    game: str | Game,
+    first: PlayerSource,
+    second: PlayerSource,
+    num_games: int = 400,
+    seed: int = 1,
+    num_threads: int | None = None,
+    openings: Sequence[Sequence[int]] | None = None,
+    on_progress: OnProgress = lambda num_done, num_games: None,
+    **game_options: int | str,
+) -> Match:
+    """Plays a match, each start from both seats.
+
+    `first` and `second` are texts, see zerofleet.arena.players, or functions that make a player.
+    `openings`, lists of actions, replace the game's own; see zerofleet.arena.starts. The same seed
+    and players that answer alike give the same games, however many threads (one per core, unless
+    said). A player that makes no legal move ends the match with an error.
+    """
+    game = game_of(game, game_options)
+    if num_games < 2 or num_games % 2:
+        raise BadText(f"games are played in pairs: num_games must be even, got {num_games}")
+    pairing = Pairing(game, first, second, seed, num_threads)
+    starts = opening_of_each_pair(game, seed, num_games // 2, openings)
+    return pairing.play(dict(enumerate(starts)), on_progress)
+
+
+class Pairing:
+    """Two players of a game, ready to play pairs by number. Weights are loaded once."""
+
+    def __init__(
+        self,
+        game: Game,
+        first: PlayerSource,
+        second: PlayerSource,
+        seed: int,
+        num_threads: int | None,
+    ) -> None:
+        if num_threads is not None and num_threads < 1:
+            raise BadText(f"num_threads must be at least 1, got {num_threads}")
+        self.game = game
+        self.seed = seed
+        self.num_threads = num_threads or len(os.sched_getaffinity(0))
+        make_first = maker_of(game, first)
+        make_second = make_first if second == first else maker_of(game, second)
+        self._makers = (make_first, make_second)
+
+    def play(
+        self,
+        starts: dict[int, Sequence[int]],
+        on_progress: OnProgress = lambda num_done, num_games: None,
+    ) -> Match:
+        """Plays the pairs whose numbers and openings are in `starts`, two games each."""
+        numbers = list(starts)
+        blocks = [
+            {pair: starts[pair] for pair in numbers[at : at + PAIRS_AT_ONCE]}
+            for at in range(0, len(numbers), PAIRS_AT_ONCE)
+        ]
+        num_threads = min(self.num_threads, len(blocks))
+        played: list[list[PlayedGame]] = [[] for _ in blocks]
+        names: list[str] = []
+        num_done, lock, stop = 0, Lock(), Event()
+
+        def count_game() -> None:
+            nonlocal num_done
+            with lock:
+                num_done += 1
+                on_progress(num_done, 2 * len(numbers))
+
+        def play_every(offset: int) -> None:
+            """Blocks offset, offset + num_threads, … with players of this thread's own."""
+            with ExitStack() as opened:
+                first, second = (opened.enter_context(make()) for make in self._makers)
+                names[:] = [first.name, second.name]
+                for number in range(offset, len(blocks), num_threads):
+                    played[number] = play_pairs(
+                        self.game, (first, second), self.seed, blocks[number], count_game, stop
+                    )
+
+        with ThreadPoolExecutor(num_threads) as threads:
+            futures = [threads.submit(play_every, offset) for offset in range(num_threads)]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+            finally:
+                stop.set()  # where one has failed, the others end too
+        return Match(
+            game=self.game,
+            first=names[0],
+            second=names[1],
+            seed=self.seed,
+            played=[game for block in played for game in block],
+        )
+
+
+def maker_of(game: Game, source: PlayerSource) -> Callable[[], Player]:
+    return player_maker(game, source) if isinstance(source, str) else source

@@ -1,0 +1,110 @@
+"""What came of a match."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from zerofleet.arena.statistics import Estimate, estimate
+from zerofleet.games import Game
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """One game, in the view of the player named first."""
+
+    reward_first_named: float
+    """0 where the game was cut off."""
+    was_cut_off: bool
+    episode: bytes
+    """The replayable record."""
+
+    @property
+    def score_first_named(self) -> float:
+        """Win 1, draw 0.5, loss 0; a game that was cut off is a draw."""
+        return 0.5 + 0.5 * ((self.reward_first_named > 0) - (self.reward_first_named < 0))
+
+
+@dataclass(frozen=True)
+class Match:
+    """Games between two players. Scores and points are those of the player named first."""
+
+    game: Game
+    first: str
+    second: str
+    seed: int
+    played: Sequence[PlayedGame] = field(repr=False)
+    """Game 2 k and game 2 k + 1 are pair k: the same start, the players' seats changed."""
+
+    @property
+    def num_games(self) -> int:
+        return len(self.played)
+
+    @property
+    def wins(self) -> int:
+        return sum(game.reward_first_named > 0 for game in self.played)
+
+    @property
+    def losses(self) -> int:
+        return sum(game.reward_first_named < 0 for game in self.played)
+
+    @property
+    def draws(self) -> int:
+        """Games that were cut off among them."""
+        return self.num_games - self.wins - self.losses
+
+    @property
+    def num_cut_off(self) -> int:
+        """Games that came to max_plies."""
+        return sum(game.was_cut_off for game in self.played)
+
+    @property
+    def pair_scores(self) -> list[float]:
+        return pair_means([game.score_first_named for game in self.played])
+
+    @property
+    def score(self) -> float:
+        """The mean of win 1, draw 0.5, loss 0."""
+        return self._score_estimate.mean
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the score: 95 %, over pairs."""
+        return self._score_estimate.low, self._score_estimate.high
+
+    @property
+    def points(self) -> Estimate:
+        """Reward per game, what counts where games can be won more or less highly."""
+        largest = max(outcome.reward for outcome in self.game.outcomes)
+        rewards = pair_means([game.reward_first_named for game in self.played])
+        return estimate(rewards, -largest, largest)
+
+    @property
+    def episodes(self) -> list[bytes]:
+        """Records in the order of the games: zf.games.Episode.decode reads one."""
+        return [game.episode for game in self.played]
+
+    @property
+    def _score_estimate(self) -> Estimate:
+        return estimate(self.pair_scores, 0, 1)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        points = self.points
+        lines = [
+            f"{game_text(self.game)}: {self.first} against {self.second}",
+            f"games   {self.num_games} ({self.num_games // 2} pairs, seed {self.seed}): "
+            f"won {self.wins}, drawn {self.draws}, lost {self.losses}",
+            f"score   {self.score:.1%}  (95 % interval {low:.1%} to {high:.1%})",
+            f"points  {points.mean:+.3f} per game  ({points.low:+.3f} to {points.high:+.3f})",
+        ]
+        if self.num_cut_off:
+            lines.append(f"cut off {self.num_cut_off} games at {self.game.max_plies} plies: draws")
+        return "\n".join(lines)
+
+
+def pair_means(values: Sequence[float]) -> list[float]:
+    return [(there + back) / 2 for there, back in zip(values[::2], values[1::2], strict=True)]
+
+
+def game_text(game: Game) -> str:
+    """The game with its options: gomoku size=15 line=5 rule=freestyle."""
+    return " ".join([game.name, *(f"{name}={value}" for name, value in game.options.items())])

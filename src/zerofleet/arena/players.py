@@ -1,0 +1,153 @@
+"""Players by text.
+
+    random                    each legal action as likely
+    heuristic                 simple rules, in each of zerofleet's own games; in Beasty Bar also
+                              aggressive and defensive
+    playout-N                 plain Monte Carlo tree search, N simulations
+    run:NAME                  the newest weights of a run; run:NAME@STEP those of a step
+    file:PATH                 weights in a safetensors file, its manifest beside it
+    gnubg-0, gnubg-1, gnubg-2 GNU Backgammon, looking so many plies ahead
+    gomocup:PATH              a program that speaks the Gomocup protocol
+
+Behind run: and file: may follow, after commas: sims=N (simulations; 200, and 0 is the network's
+policy alone), root=puct or root=gumbel, or greedy (the resulting position of best value, no tree).
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerofleet.arena.heuristics import HEURISTICS
+from zerofleet.arena.player import Player
+from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
+from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
+from zerofleet.errors import BadText, Unsupported
+from zerofleet.games import Game, get
+from zerofleet.search import RootName
+
+if TYPE_CHECKING:
+    from zerofleet.infer import Evaluator
+
+FORMS = (
+    "random, heuristic, playout-N, run:NAME[@STEP][,sims=N][,greedy][,root=puct|gumbel], "
+    "file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
+)
+NUM_SIMULATIONS = 200
+"""Of a network's player, where nothing is said."""
+
+Maker = Callable[[], Player]
+
+
+def player(game: str | Game, text: str, **game_options: int | str) -> Player:
+    """The player of a game that a text names; the module's docstring lists the texts."""
+    return player_maker(game_of(game, game_options), text)()
+
+
+def game_of(game: str | Game, game_options: dict[str, int | str]) -> Game:
+    """A game, or the one of this name with these options."""
+    if isinstance(game, str):
+        return get(game, **game_options)
+    if game_options:
+        raise BadText(f"options ({', '.join(game_options)}) go with a game's name, not with a game")
+    return game
+
+
+def player_maker(game: Game, text: str) -> Maker:
+    """Makes as many players of a text as there are threads; weights are loaded once, here."""
+    kind, _, rest = text.partition(":")
+    heuristics = HEURISTICS.get(game.name, {})
+    if text == "random":
+        return RandomPlayer
+    if text in heuristics:
+        return partial(heuristics[text], game)
+    if found := re.fullmatch(r"playout-(\d+)", text):
+        num_simulations = count_of(text, "playout-N", found[1], least=1)
+        return lambda: SearchPlayer(text, "playout", num_simulations)
+    if kind in ("run", "file") and rest:
+        return network_maker(game, text, kind, rest)
+    if found := re.fullmatch(r"gnubg-([012])", text):
+        return gnubg_maker(game, int(found[1]))
+    if kind == "gomocup" and rest:
+        return gomocup_maker(game, rest)
+    known = FORMS.replace("heuristic", ", ".join(heuristics) or "heuristic (not in this game)")
+    raise Unsupported(f"unknown player {text!r} of {game.name}; known: {known}")
+
+
+# ---- networks
+
+
+def network_maker(game: Game, text: str, kind: str, rest: str) -> Maker:
+    source, *settings = rest.split(",")
+    num_simulations, greedy = NUM_SIMULATIONS, False
+    root: RootName = "puct"
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if setting == "greedy":
+            greedy = True
+        elif name == "sims":
+            num_simulations = count_of(text, "sims=N", value, least=0)
+        elif setting == "root=puct":
+            root = "puct"
+        elif setting == "root=gumbel":
+            root = "gumbel"
+        else:
+            raise BadText(
+                f"player {text!r}: unknown setting {setting!r}; known: sims=N, greedy, "
+                "root=puct, root=gumbel"
+            )
+    evaluator = load_evaluator(game, text, kind, source)
+    if greedy:
+        return lambda: GreedyPlayer(text, partial(values_of, evaluator, game))
+    if num_simulations == 0:
+        return lambda: PolicyPlayer(text, evaluator)
+    return lambda: SearchPlayer(text, evaluator, num_simulations, root)
+
+
+def load_evaluator(game: Game, text: str, kind: str, source: str) -> "Evaluator":
+    """Shared by all players that are made of a text: it answers many threads, each on its own."""
+    # Only now: it loads torch.
+    from zerofleet.infer.load import load, load_file
+
+    if kind == "file":
+        return load_file(Path(source), game)
+    run, at, step = source.partition("@")
+    return load(run, count_of(text, "@STEP", step, least=0) if at else None, game=game)
+
+
+def values_of(
+    evaluator: "Evaluator", game: Game, observations_BN: NDArray[np.uint8]
+) -> NDArray[np.float32]:
+    """The expected reward of each observer."""
+    rewards_O = np.array([outcome.reward for outcome in game.outcomes], np.float32)
+    _, outcomes_BO = evaluator(observations_BN)
+    return outcomes_BO @ rewards_O
+
+
+def count_of(text: str, form: str, value: str, least: int) -> int:
+    if not value.isdecimal() or int(value) < least:
+        raise BadText(f"player {text!r}: {form} needs a whole number from {least} on")
+    return int(value)
+
+
+# ---- programs of others
+
+
+def gnubg_maker(game: Game, plies: int) -> Maker:
+    if game.name != "backgammon" or game.options["checkers"] != "15":
+        raise Unsupported(f"gnubg-{plies} plays backgammon with 15 checkers, not {game!r}")
+    from zerofleet.arena.gnubg import GnubgPlayer
+
+    return lambda: GnubgPlayer(plies=plies)
+
+
+def gomocup_maker(game: Game, path: str) -> Maker:
+    if game.name != "gomoku":
+        raise Unsupported(f"gomocup:{path} plays gomoku, not {game.name}")
+    from zerofleet.arena.gomocup import GomocupPlayer
+
+    return lambda: GomocupPlayer(path, game)

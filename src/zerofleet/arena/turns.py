@@ -1,0 +1,26 @@
+"""Whole turns, where a player moves several times in a row."""
+
+from dataclasses import dataclass
+
+from zerofleet.games import Position
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One way to play until the other player, chance or the end of the game is next."""
+
+    actions: tuple[int, ...]
+    after: Position
+
+
+def turns(position: Position) -> list[Turn]:
+    """Every way to play out the turn of the player to move."""
+    found = []
+    for action in position.legal_actions():
+        after = position.copy()
+        after.play(action)
+        if after.to_move == position.to_move:
+            found += [Turn((action, *rest.actions), rest.after) for rest in turns(after)]
+        else:
+            found.append(Turn((action,), after))
+    return found

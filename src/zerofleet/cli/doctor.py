@@ -1,0 +1,67 @@
+"""zerofleet doctor"""
+
+from typing import Annotated
+
+import typer
+
+from zerofleet.cli.doctor_found import Finding, hardware, libraries, programs
+from zerofleet.cli.output import print_table
+from zerofleet.config import RunConfig
+
+
+def doctor(
+    seconds: Annotated[float, typer.Option(min=0, help="Of each measurement; 0: none.")] = 1,
+) -> None:
+    """Say what this machine has, what will be used of it, how fast it is, and what is missing.
+
+    The exit status is 1 where something needed is missing.
+
+    Example: zerofleet doctor --seconds 0.2
+    """
+    software = [*programs(), *libraries()]
+    can_train = all(each.found for each in software if each.is_needed)
+    print_findings("hardware", [*hardware(), *(graphics() if can_train else [])])
+    print_findings("software", software)
+    if can_train:
+        print_values("what train will use", plan())
+    if can_train and seconds > 0:
+        # Only now: it loads torch.
+        from zerofleet.cli.doctor_measure import measurements
+
+        print_values("measured", measurements(seconds))
+    missing = [each for each in software if not each.found]
+    for each in missing:
+        print(f"missing: {each.what}, for {each.used_for}; {each.cure}")
+    if not missing:
+        print("nothing is missing")
+    raise typer.Exit(0 if can_train else 1)
+
+
+def graphics() -> list[Finding]:
+    """The device that a network runs on where nothing is said."""
+    # Only now: it loads torch.
+    from zerofleet.infer.device import device_text, pick_device
+
+    return [Finding("network runs on", device_text(pick_device()))]
+
+
+def plan() -> dict[str, str]:
+    # Only now: it loads torch.
+    from zerofleet.fleet.threads import plan_threads
+    from zerofleet.infer import pick_device
+
+    device = pick_device().type
+    return {
+        "device": f"{device} (run.device=auto)",
+        "evaluator": f"{'ONNX Runtime' if device == 'cpu' else 'torch'} (run.evaluator=auto)",
+        "threads": str(plan_threads(RunConfig(), device)).removeprefix("threads: "),
+    }
+
+
+def print_findings(title: str, findings: list[Finding]) -> None:
+    print_values(title, {each.what: each.found or "missing" for each in findings})
+
+
+def print_values(title: str, values: dict[str, str]) -> None:
+    print_table((title, ""), list(values.items()), numbers=())
+    print()

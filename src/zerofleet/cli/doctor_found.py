@@ -1,0 +1,119 @@
+"""What zerofleet finds on a machine: hardware, programs and libraries, and cures for what lacks."""
+
+import os
+import platform
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from zerofleet.arena import gnubg
+from zerofleet.cli.runs import size_text
+from zerofleet.errors import Unsupported
+from zerofleet.games.build import compiler_version, find_compiler
+
+CPU_INFO = Path("/proc/cpuinfo")
+MEMORY_INFO = Path("/proc/meminfo")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing: what was found of it, or how to get it."""
+
+    what: str
+    found: str
+    """Empty: it is missing."""
+    used_for: str = ""
+    cure: str = ""
+    is_needed: bool = False
+
+
+# ---- hardware
+
+
+def hardware() -> list[Finding]:
+    cores = len(os.sched_getaffinity(0))
+    return [
+        Finding("processor", processor_name()),
+        Finding("cores", f"{cores} of {os.cpu_count()} may be used"),
+        Finding("AVX2", "yes" if "avx2" in cpu_flags() else "no"),
+        Finding("memory", memory_text()),
+    ]
+
+
+def processor_name() -> str:
+    found = re.search(r"^model name\s*: (.+)$", text_of(CPU_INFO), re.MULTILINE)
+    return found[1] if found else platform.machine()
+
+
+def cpu_flags() -> set[str]:
+    found = re.search(r"^flags\s*: (.+)$", text_of(CPU_INFO), re.MULTILINE)
+    return set(found[1].split()) if found else set()
+
+
+def memory_text() -> str:
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
+    total = size_text(os.sysconf("SC_PHYS_PAGES") * page_bytes)
+    available = re.search(r"^MemAvailable:\s*(\d+) kB$", text_of(MEMORY_INFO), re.MULTILINE)
+    return f"{total}, {size_text(int(available[1]) * 1024)} free" if available else total
+
+
+def text_of(path: Path) -> str:
+    """Linux tells about itself in files; elsewhere there are none."""
+    return path.read_text() if path.exists() else ""
+
+
+# ---- programs and libraries
+
+
+def programs() -> list[Finding]:
+    return [
+        Finding("Python", platform.python_version()),
+        Finding("C++ compiler", compiler(), "games of your own in C++", "apt-get install g++"),
+        Finding(
+            "GnuBG",
+            gnubg.find_program() or "",
+            "the backgammon players gnubg-0, 1 and 2",
+            "apt-get install gnubg",
+        ),
+    ]
+
+
+def compiler() -> str:
+    """Its first line about itself."""
+    try:
+        return compiler_version(find_compiler()).partition("\n")[0]
+    except Unsupported:
+        return ""
+
+
+def libraries() -> list[Finding]:
+    """Those that the package names: without them it does not run, or does not train."""
+    cures = {"": "pip install zerofleet", "train": "pip install 'zerofleet[train]'"}
+    used_for = {"": "everything", "train": "training and networks"}
+    found = [
+        Finding(name, installed_version(name), used_for[extra], cures[extra], is_needed=True)
+        for name, extra in required_libraries()
+        if extra in cures
+    ]
+    return [
+        *found,
+        Finding("wandb", installed_version("wandb"), "train --track wandb", "pip install wandb"),
+    ]
+
+
+def required_libraries() -> Iterator[tuple[str, str]]:
+    """Name and extra of what the installed package says that it needs."""
+    for requirement in requires("zerofleet") or []:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
+        if name:
+            yield name[0], extra[1] if extra else ""
+
+
+def installed_version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,74 @@
+"""A small measured check: a second of self-play, a second of inference, some training steps."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from zerofleet import _core, nets
+from zerofleet.config import ReplayConfig, RunConfig, TrainConfig
+from zerofleet.fleet.threads import plan_threads
+from zerofleet.games import Game, get
+from zerofleet.infer import make_evaluator, pick_device
+from zerofleet.replay import Replay
+from zerofleet.selfplay import play
+from zerofleet.training import Trainer, set_up_torch
+
+GAME, NETWORK = "connect4", "tiny"
+BATCH_SIZE = 256
+NUM_GAMES = 16
+"""To train on."""
+REPLAY = ReplayConfig(window_positions=4096, least_positions=1)
+
+
+def measurements(seconds: float) -> dict[str, str]:
+    """What was measured, by what it is, each over so many seconds."""
+    game = get(GAME)
+    return {
+        "self-play, core's own evaluator": self_play(game, seconds),
+        f"inference, {NETWORK} network": inference(game, seconds),
+        f"training, batches of {BATCH_SIZE}": training(game, seconds),
+    }
+
+
+def self_play(game: Game, seconds: float) -> str:
+    driver = _core.SelfPlay(game, {"num_simulations": 32}, 2, 32, 1, "hash", 1, 0)
+    start = time.perf_counter()
+    while (elapsed_s := time.perf_counter() - start) < seconds:
+        driver.wait_for_episodes(1, seconds - elapsed_s)
+        driver.take_episodes()
+    num_simulations = driver.counts().num_simulations
+    driver.stop()
+    return f"{num_simulations / elapsed_s:,.0f} simulations/s on one thread"
+
+
+def inference(game: Game, seconds: float) -> str:
+    evaluator = make_evaluator(nets.build(game, NETWORK).eval())
+    observation = game.new_position().observe(0)
+    observations_BN = observation[None].repeat(BATCH_SIZE, axis=0)
+    rate = rate_of(lambda: evaluator(observations_BN), seconds)
+    return f"{rate * BATCH_SIZE:,.0f} positions/s ({type(evaluator).__name__})"
+
+
+def training(game: Game, seconds: float) -> str:
+    device = pick_device()
+    num_threads = plan_threads(RunConfig(), device.type).training
+    set_up_torch(seed=1, num_threads=num_threads, deterministic=False)
+    with tempfile.TemporaryDirectory() as folder:
+        replay = Replay(Path(folder), game, REPLAY, seed=1)
+        replay.accept(list(play(game, "hash", num_episodes=NUM_GAMES, num_simulations=8)))
+        trainer = Trainer(nets.build(game, NETWORK), TrainConfig(batch_size=BATCH_SIZE), device)
+        rate = rate_of(lambda: trainer.step(replay.sampler.sample(BATCH_SIZE)), seconds)
+        replay.close()
+    return f"{rate:,.1f} steps/s, {rate * BATCH_SIZE:,.0f} samples/s on {device}"
+
+
+def rate_of(work: Callable[[], object], seconds: float) -> float:
+    """How often per second; the first time, which sets things up, is not counted."""
+    work()
+    num_done = 0
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        work()
+        num_done += 1
+    return num_done / (time.perf_counter() - start)

@@ -1,0 +1,46 @@
+"""zerofleet judge"""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from zerofleet.arena import player
+from zerofleet.arena.gnubg import MAX_PLIES
+from zerofleet.arena.judge import judge as judge_player
+from zerofleet.cli.output import print_table
+
+
+def judge(
+    text: Annotated[str, typer.Argument(metavar="PLAYER", help="Such as run:NAME or gnubg-0.")],
+    num_decisions: Annotated[
+        int, typer.Option("--decisions", min=1, help="To judge; 1,000 at least for a figure.")
+    ] = 1000,
+    plies: Annotated[int, typer.Option(min=0, max=MAX_PLIES, help="How far GnuBG looks.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Of the games and the sample.")] = 1,
+    num_worst: Annotated[int, typer.Option("--worst", min=0, help="Decisions to list.")] = 5,
+) -> None:
+    """Judge a backgammon player: the equity that its decisions lose, as GnuBG sees it.
+
+    Example: zerofleet judge heuristic --decisions 20 --plies 0
+    """
+    console = Console(stderr=True)
+    with (
+        player("backgammon", text) as judged,
+        Progress(console=console, transient=True, disable=not console.is_terminal) as progress,
+    ):
+        task = progress.add_task("starting GnuBG", total=None)
+
+        def show_progress(what: str, num_done: int, num_all: int) -> None:
+            progress.update(task, description=what, completed=num_done, total=num_all)
+
+        judgement = judge_player(judged, num_decisions, plies, seed, on_progress=show_progress)
+    print(judgement)
+    header = ("lost", "played", "better", "position")
+    rows = [
+        (f"{decision.equity_lost:.3f}", decision.chosen, decision.best, decision.position)
+        for decision in judgement.worst(num_worst)
+    ]
+    if rows:
+        print_table(header, rows, numbers=("lost",))

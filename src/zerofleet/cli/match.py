@@ -1,0 +1,64 @@
+"""zerofleet match"""
+
+import base64
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerofleet.arena import Match
+from zerofleet.arena import match as play_match
+from zerofleet.cli.arguments import GameName, GameOptions, NumThreads, PlayerText, game_of
+from zerofleet.cli.progress import games_progress
+
+
+def match(
+    name: GameName,
+    first: PlayerText,
+    second: PlayerText,
+    num_games: Annotated[int, typer.Option("--games", min=2, help="An even number.")] = 400,
+    seed: Annotated[int, typer.Option(min=0, help="Of deals, dice, openings and players.")] = 1,
+    num_threads: NumThreads = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the games go, as JSON lines.")
+    ] = None,
+    option: GameOptions = None,
+) -> None:
+    """Play two players against each other, in pairs of games with the seats changed.
+
+    A player is random, heuristic, playout-N, run:NAME[@STEP][,sims=N][,greedy][,root=gumbel],
+    file:PATH, gnubg-0|1|2 or gomocup:PATH; in Beasty Bar also aggressive or defensive.
+
+    Example: zerofleet match beastybar heuristic random --games 200
+    """
+    game = game_of(name, option)
+    with games_progress() as show:
+        played = play_match(
+            game,
+            first,
+            second,
+            num_games,
+            seed,
+            num_threads,
+            on_progress=lambda done, of: show(f"{first} against {second}", done, of),
+        )
+    print(played)
+    if save is not None:
+        save_games(played, save)
+        print(f"games   {save}")
+
+
+def save_games(played: Match, path: Path) -> None:
+    """One line of JSON a game: who was player 0, what came of it, and the episode in base64."""
+    names = (played.first, played.second)
+    with path.open("w") as file:
+        for number, game in enumerate(played.played):
+            line = {
+                "game": number,
+                "player0": names[number % 2],
+                "player1": names[1 - number % 2],
+                "reward_player0": game.reward_first_named * (-1 if number % 2 else 1),
+                "episode": base64.b64encode(game.episode).decode(),
+            }
+            print(json.dumps(line), file=file)

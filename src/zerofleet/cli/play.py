@@ -1,0 +1,104 @@
+"""zerofleet play"""
+
+import random
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from zerofleet.arena import player
+from zerofleet.cli.arguments import GameName, GameOptions, game_of
+from zerofleet.cli.play_game import Board, Habits
+from zerofleet.cli.play_record import SEATS, GameRecord, read_record
+from zerofleet.errors import Inconsistent
+from zerofleet.games import Game, absolute, is_source, names
+from zerofleet.run_folders import Run, find, runs
+from zerofleet.run_games import game_text
+from zerofleet.weights import WeightsStore
+
+STRANGER = "playout-1000"
+"""Who plays where no run has learnt the game."""
+
+
+def play(
+    name: GameName,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLAYER", help="run:NAME, playout-1000, random, …; else the newest run."
+        ),
+    ] = None,
+    seat: Annotated[
+        Literal["first", "second", "random"], typer.Option(help="Which player you are.")
+    ] = "random",
+    option: GameOptions = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of deal, dice and opponent; else a new one.")
+    ] = None,
+    hints: Annotated[bool, typer.Option("--hints", help="Show a hint at each move.")] = False,
+    thoughts: Annotated[
+        bool, typer.Option("--thoughts", help="Show the opponent's thoughts at each move.")
+    ] = False,
+    load: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Go on with a game that was saved.")
+    ] = None,
+) -> None:
+    """Play against an agent in the terminal.
+
+    Moves are written as people write them: h8, 4, 8/5 6/5, lion. ? lists what else can be said.
+
+    Example: zerofleet play connect4 --against playout-1000 --seat first
+    """
+    seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
+    if load is not None:
+        record = read_record(load, name)
+        record.against = against or record.against
+    else:
+        game, against = game_and_opponent(name, option, against)
+        person = random.Random(seed).randrange(2) if seat == "random" else SEATS.index(seat)
+        record = GameRecord(name, game, person, against, [game.new_position(seed)])
+    console = Console(markup=False, highlight=False, emoji=False)
+    with player(record.game, record.against) as opponent:
+        board = Board(record, opponent, seed, Habits(hints, thoughts), console)
+        board.say(
+            f"{game_text(name, record.game.options)}: you are {SEATS[record.person]}, "
+            f"against {record.against}; seed {seed}"
+        )
+        board.play()
+
+
+def game_and_opponent(
+    name: str, options: list[str] | None, against: str | None
+) -> tuple[Game, str]:
+    """What is played against whom: a run plays the variant of the game that it has learnt."""
+    wanted = game_of(name, options)
+    if against is not None:
+        named = re.match("run:([^@,]+)", against)
+        if named is None or options:
+            return wanted, against
+        learnt = find(named[1]).game()
+        if learnt.name != wanted.name:
+            raise Inconsistent(f"{against} has learnt {learnt.name}, not {name}")
+        return learnt, against
+    newest = newest_run(name, wanted, any_variant=name in names() and not options)
+    return (newest.game(), f"run:{newest.name}") if newest else (wanted, STRANGER)
+
+
+def newest_run(name: str, wanted: Game, any_variant: bool) -> Run | None:
+    """The run with weights of that game that was begun last."""
+    played = absolute(name) if is_source(name) else wanted.name
+    found = [
+        run
+        for run in (find(each.name) for each in runs() if not each.fault)
+        if run.facts.game == played
+        and (any_variant or option_texts(run.facts.options) == wanted.options)
+        and WeightsStore(run.weights).versions()
+    ]
+    return max(found, key=lambda run: run.facts.created, default=None)
+
+
+def option_texts(options: Mapping[str, int | str]) -> dict[str, str]:
+    return {name: str(value) for name, value in options.items()}

@@ -1,0 +1,41 @@
+"""zerofleet rate"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerofleet.arena import rate as rate_players
+from zerofleet.arena.rating_picture import draw_ratings
+from zerofleet.cli.arguments import GameName, GameOptions, NumThreads, game_of
+from zerofleet.cli.progress import games_progress
+
+
+def rate(
+    name: GameName,
+    players: Annotated[
+        list[str], typer.Argument(metavar="PLAYER...", help="As in zerofleet match.")
+    ],
+    num_games: Annotated[
+        int, typer.Option("--games", min=2, help="In each pairing; an even number.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of deals, dice, openings and players.")] = 1,
+    num_threads: NumThreads = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where a picture goes, as PNG.")
+    ] = None,
+    option: GameOptions = None,
+) -> None:
+    """Rate players by Elo, random being 0: every one plays every other.
+
+    Each pairing counts two more pairs, one won by each side, so that nobody's rating is infinite.
+
+    Example: zerofleet rate connect4 heuristic playout-20 --games 20
+    """
+    game = game_of(name, option)
+    with games_progress() as show:
+        ratings = rate_players(game, players, num_games, seed, num_threads, show)
+    print(ratings)
+    if picture is not None:
+        draw_ratings(ratings, picture)
+        print(f"picture: {picture}")

@@ -1,0 +1,166 @@
+"""What a report is made of: a run's records and games, read while it may still be training."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+
+from zerofleet import metrics
+from zerofleet.config import Config, read
+from zerofleet.games import Episode, Game, Position
+from zerofleet.metrics import Record
+from zerofleet.replay.segment import Damaged, Torn, read_head, read_records
+from zerofleet.run_folders import Run
+
+GAMES_SAMPLED = 2000
+"""At most so many games are decoded, spread over all that are still there; and so many of the
+newest."""
+
+
+@dataclass(frozen=True)
+class LoggedGame:
+    """A game and its number in the run."""
+
+    number: int
+    episode: Episode
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run as its report shows it. Records are in order, each with `trained_s` (seconds trained
+    until then, over all sessions) and `run_games` (games of the run until then)."""
+
+    run: Run
+    config: Config
+    game: Game
+    statuses: list[Record]
+    losses: list[Record]
+    ratings: list[Record]
+    sampled_games: list[LoggedGame]
+    newest_games: list[Episode]
+
+    @property
+    def last_ratings(self) -> list[Record]:
+        """The last of each opponent."""
+        return list({record["opponent"]: record for record in self.ratings}.values())
+
+    @property
+    def sample(self) -> Episode | None:
+        """The newest game that was played to its end."""
+        whole = (each for each in reversed(self.newest_games) if each.outcome_first_player >= 0)
+        return next(whole, None)
+
+
+def collect(run: Run) -> RunData:
+    """Reads all of it."""
+    has_records = (run.folder / metrics.FILE_NAME).exists()
+    records = with_progress(list(metrics.read(run.folder))) if has_records else []
+    paths = sorted(run.episodes.glob("segment-*.zfl"))
+    return RunData(
+        run=run,
+        config=read(run.config_path),
+        game=run.game(),
+        statuses=[record for record in records if record["kind"] == "status"],
+        losses=[record for record in records if record["kind"] == "train"],
+        ratings=[record for record in records if record["kind"] == "rating"],
+        sampled_games=sampled_games(paths),
+        newest_games=newest_games(paths),
+    )
+
+
+def with_progress(records: list[Record]) -> list[Record]:
+    """The records with trained_s and run_games. A session's clock begins at 0."""
+    earlier_sessions_s = elapsed_s = 0.0
+    run_games = 0
+    found = []
+    for record in records:
+        if "elapsed_s" in record:
+            if record["elapsed_s"] < elapsed_s:
+                earlier_sessions_s += elapsed_s
+            elapsed_s = record["elapsed_s"]
+        if record["kind"] == "status":
+            run_games = record["games"]
+        trained_s = earlier_sessions_s + elapsed_s
+        found.append(record | {"trained_s": trained_s, "run_games": run_games})
+    return found
+
+
+# ---- games
+
+
+def sampled_games(paths: list[Path]) -> list[LoggedGame]:
+    """Games spread evenly over those that are still there, oldest first."""
+    num_games = sum(1 for path in paths for _ in games_in(path))
+    stride = max(1, math.ceil(num_games / GAMES_SAMPLED))
+    # Read again, file by file: a log can be larger than the memory.
+    sampled = islice(chain.from_iterable(map(games_in, paths)), 0, None, stride)
+    return [LoggedGame(number, Episode.decode(data)) for number, data in sampled]
+
+
+def newest_games(paths: list[Path]) -> list[Episode]:
+    """The newest games, oldest of them first."""
+    found: list[bytes] = []
+    for path in reversed(paths):
+        found = [data for _, data in games_in(path)] + found
+        if len(found) >= GAMES_SAMPLED:
+            break
+    return [Episode.decode(data) for data in found[-GAMES_SAMPLED:]]
+
+
+def games_in(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The games of a file with their numbers. It ends where a record is torn: a run that trains is
+    about to write the rest. Damage too ends it; the log names it when the run goes on."""
+    data = path.read_bytes()
+    try:
+        text, start = read_head(data, str(path))
+        for index, record in enumerate(read_records(data, start, str(path))):
+            yield text.episodes_before + index, data[record.start : record.end]
+    except (Torn, Damaged):
+        return
+
+
+# ---- openings
+
+
+@dataclass
+class Opening:
+    """Games that began alike."""
+
+    num_games: int = 0
+    reward_beginner: float = 0.0
+    """Of the player who moved first, summed over the games."""
+    following: "dict[str, Opening]" = field(default_factory=dict)
+    """By the text of the next move or roll."""
+
+    @property
+    def mean_beginner(self) -> float:
+        return self.reward_beginner / self.num_games
+
+    def count(self, reward_beginner: float) -> None:
+        self.num_games += 1
+        self.reward_beginner += reward_beginner
+
+    def most_played(self) -> "list[tuple[str, Opening]]":
+        return sorted(self.following.items(), key=lambda item: -item[1].num_games)
+
+
+def opening_tree(episodes: list[Episode], game: Game, num_plies: int) -> Opening:
+    """How whole games began, ply by ply."""
+    root = Opening()
+    for episode in episodes:
+        if episode.outcome_first_player < 0:
+            continue
+        positions = episode.positions(game)
+        reward = positions[-1].rewards()[beginner(positions)]
+        root.count(reward)
+        node = root
+        for position, event in islice(zip(positions, episode.events, strict=False), num_plies):
+            node = node.following.setdefault(position.action_text(event.id), Opening())
+            node.count(reward)
+    return root
+
+
+def beginner(positions: list[Position]) -> int:
+    """The player who moved first: a roll or the deal can decide that."""
+    return next(position.to_move for position in positions if position.to_move in (0, 1))

@@ -1,0 +1,213 @@
+"""The plots of a report, each as the bytes of a PNG.
+
+The ground is transparent and text grey, so that they can be read on light and on dark pages.
+"""
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from zerofleet.cli.report_data import Opening, RunData, opening_tree
+from zerofleet.metrics import Record
+
+GREY = "#808080"
+EDGE: dict[str, Any] = {"edgecolor": "#00000066", "linewidth": 0.5}
+COLOURS = ("#3b82c4", "#d9782d", "#2f9e77", "#9a6fd0", "#c9517a", "#8a8d2f")
+RESULT_COLOURS = LinearSegmentedColormap.from_list("result", ["#d9782d", "#9aa0a6", "#3b82c4"])
+DOTS_PER_INCH = 110
+OPENING_PLIES = 4
+LEAST_SHARE_DRAWN = 0.01
+"""Of the games; rarer openings are left blank."""
+LEAST_SHARE_NAMED = 0.035
+"""Smaller boxes have no room for a text."""
+
+
+def plots(data: RunData) -> dict[str, bytes]:
+    """The plots that this run has something for, by the name of their file."""
+    drawn: dict[str, tuple[bool, Callable[[RunData], Figure]]] = {
+        "strength": (bool(data.ratings), strength),
+        "losses": (bool(data.losses), losses),
+        "game-length": (bool(data.sampled_games), game_length),
+        "openings": (data.sample is not None, openings),
+        "throughput": (len(data.statuses) > 1, throughput),
+    }
+    return {name: png(draw(data)) for name, (there, draw) in drawn.items() if there}
+
+
+def strength(data: RunData) -> Figure:
+    """Elo where ratings have it, else the score against each opponent; over time and games."""
+    figure, (over_time, over_games) = panels(1, 2)
+    has_elo = any("elo" in record for record in data.ratings)
+    names = ("elo", "elo_low", "elo_high") if has_elo else ("score", "low", "high")
+    for number, opponent in enumerate(dict.fromkeys(each["opponent"] for each in data.ratings)):
+        records = [
+            each for each in data.ratings if each["opponent"] == opponent and names[0] in each
+        ]
+        value, low, high = ([record[name] for record in records] for name in names)
+        colour = COLOURS[number % len(COLOURS)]
+        for axes, along in (
+            (over_time, [record["trained_s"] / 60 for record in records]),
+            (over_games, [record["run_games"] for record in records]),
+        ):
+            axes.plot(along, value, color=colour, marker="o", markersize=3, label=opponent)
+            axes.fill_between(along, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.vlines(along, low, high, color=colour, alpha=0.6, linewidth=1)
+    for axes, title in ((over_time, "minutes trained"), (over_games, "games played")):
+        axes.set_xlabel(title)
+        axes.set_xlim(left=0)
+        if not has_elo:
+            axes.set_ylim(0, 1.02)
+            axes.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    over_time.set_ylabel("Elo" if has_elo else "score against")
+    put_legend(over_time)
+    return figure
+
+
+def losses(data: RunData) -> Figure:
+    figure, (axes,) = panels(1, 1)
+    names = [name for name in data.losses[-1] if name == "loss" or name.startswith("loss/")]
+    for colour, name in zip(COLOURS, names, strict=False):
+        drawn = [record for record in data.losses if record.get(name) is not None]
+        steps, values = [each["step"] for each in drawn], [each[name] for each in drawn]
+        axes.plot(steps, values, color=colour, label=name.removeprefix("loss/"))
+    axes.set_xlabel("training step")
+    axes.set_ylabel("loss")
+    axes.set_ylim(bottom=0)
+    put_legend(axes)
+    return figure
+
+
+def game_length(data: RunData) -> Figure:
+    """Plies of games in the order in which they ended; dots are games, the line their mean."""
+    figure, (axes,) = panels(1, 1)
+    numbers = np.array([each.number for each in data.sampled_games])
+    plies = np.array([len(each.episode.events) for each in data.sampled_games])
+    minutes = minutes_of_games(data.statuses, numbers)
+    axes.plot(minutes, plies, ".", color=COLOURS[0], alpha=0.25, markersize=3)
+    groups = np.array_split(np.arange(len(plies)), max(1, min(40, len(plies) // 10)))
+    middle = [minutes[group].mean() for group in groups]
+    axes.plot(middle, [plies[group].mean() for group in groups], color=COLOURS[1], label="mean")
+    axes.set_xlabel("minutes trained" if data.statuses else "games played")
+    axes.set_ylabel("plies of a game")
+    axes.set_ylim(bottom=0)
+    put_legend(axes)
+    return figure
+
+
+def minutes_of_games(statuses: Sequence[Record], numbers: np.ndarray) -> np.ndarray:
+    """When games were finished, between the statuses around them; without any, their numbers."""
+    if not statuses:
+        return numbers
+    counts = [0, *(each["games"] for each in statuses)]
+    minutes = [0.0, *(each["trained_s"] / 60 for each in statuses)]
+    return np.asarray(np.interp(numbers, counts, minutes))
+
+
+def openings(data: RunData) -> Figure:
+    """Columns are plies, heights shares of the games, colours the result for who began."""
+    figure, (axes,) = panels(1, 1, height=4.6)
+    root = opening_tree(data.newest_games, data.game, OPENING_PLIES)
+    best = max(outcome.reward for outcome in data.game.outcomes)
+
+    def draw(node: Opening, column: int, top: float) -> None:
+        for text, following in node.most_played():
+            height = following.num_games / root.num_games
+            if height < LEAST_SHARE_DRAWN:
+                return
+            colour = RESULT_COLOURS((following.mean_beginner / best + 1) / 2)
+            box = Rectangle((column, top - height), 1, height, facecolor=colour, **EDGE)
+            axes.add_patch(box)
+            if height >= LEAST_SHARE_NAMED:
+                label = f"{text}  {height:.0%}  {following.mean_beginner:+.2f}"
+                axes.text(column + 0.03, top - height / 2, label, va="center", color="black")
+            draw(following, column + 1, top)
+            top -= height
+
+    draw(root, 0, 1.0)
+    axes.set_xlim(0, OPENING_PLIES)
+    axes.set_ylim(0, 1)
+    axes.set_xticks(
+        [ply + 0.5 for ply in range(OPENING_PLIES)],
+        [f"ply {ply + 1}" for ply in range(OPENING_PLIES)],
+    )
+    axes.set_ylabel("share of games")
+    axes.grid(visible=False)
+    return figure
+
+
+def throughput(data: RunData) -> Figure:
+    """Rates between statuses of one session, and what share of their time each side waited."""
+    figure, (games, steps, waits) = panels(3, 1, height=6.2)
+    pairs = [
+        (before, after)
+        for before, after in pairwise(data.statuses)
+        if after["elapsed_s"] > before["elapsed_s"] and after["games"] >= before["games"]
+    ]
+    minutes = [after["trained_s"] / 60 for _, after in pairs]
+
+    def gained(name: str) -> np.ndarray:
+        return np.array([after[name] - before[name] for before, after in pairs], dtype=float)
+
+    seconds = gained("elapsed_s")
+    games.plot(minutes, gained("games") / seconds, color=COLOURS[0])
+    games.set_ylabel("games/s")
+    steps.plot(minutes, gained("step") / seconds, color=COLOURS[1])
+    steps.set_ylabel("steps/s")
+    playing = gained("inference_s") + gained("search_s")
+    training = gained("training_s") + gained("intake_s")
+    for label, waiting, working, colour in (
+        ("self-play waits", gained("waiting_to_play_s"), playing, COLOURS[0]),
+        ("trainer waits", gained("waiting_to_train_s"), training, COLOURS[1]),
+    ):
+        shares = waiting / np.maximum(waiting + working, 1e-9)
+        waits.plot(minutes, shares, color=colour, label=label)
+    waits.set_ylabel("share of time")
+    waits.set_ylim(0, 1.02)
+    waits.set_xlabel("minutes trained")
+    put_legend(waits)
+    for axes in (games, steps):
+        axes.set_ylim(bottom=0)
+    return figure
+
+
+# ---- drawing
+
+
+def panels(rows: int, columns: int, height: float = 3.4) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(9, height), layout="constrained")
+    figure.patch.set_alpha(0)
+    found = [figure.add_subplot(rows, columns, number + 1) for number in range(rows * columns)]
+    for axes in found:
+        axes.patch.set_alpha(0)
+        axes.tick_params(colors=GREY)
+        axes.xaxis.label.set_color(GREY)
+        axes.yaxis.label.set_color(GREY)
+        axes.grid(color=GREY, alpha=0.25, linewidth=0.6)
+        for side, spine in axes.spines.items():
+            spine.set_visible(side in ("left", "bottom"))
+            spine.set_color(GREY)
+    return figure, found
+
+
+def put_legend(axes: Axes) -> None:
+    """Above the curves, so that it hides none."""
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=len(COLOURS),
+        frameon=False,
+        labelcolor=GREY,
+    )
+
+
+def png(figure: Figure) -> bytes:
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+    return file.getvalue()

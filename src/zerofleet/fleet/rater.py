@@ -1,0 +1,153 @@
+"""The rater role: how strong the weights are, by matches against fixed opponents.
+
+While a run trains, the weights of a checkpoint are rated in a thread of their own; at its end in
+the caller's. Each result is a metrics record of kind "rating", and all results of a version lie
+beside its weights.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from zerofleet import arena
+from zerofleet.arena.players import player_maker
+from zerofleet.arena.search_players import SearchPlayer
+from zerofleet.bus import MemoryBus
+from zerofleet.files import write_whole
+from zerofleet.fleet.screen import Screen
+from zerofleet.games import Game
+from zerofleet.infer import Evaluator
+from zerofleet.metrics import MetricsLog, Value
+from zerofleet.run_folders import Run
+from zerofleet.settings import RatingConfig
+
+START = "start"
+"""The opponent that is the run itself before its first step."""
+
+
+class Interrupted(Exception):
+    """A match was given up because the run stops."""
+
+
+class Rater:
+    def __init__(
+        self,
+        game: Game,
+        run: Run,
+        settings: RatingConfig,
+        make_evaluator: Callable[[], Evaluator],
+        bus: MemoryBus,
+        metrics: MetricsLog,
+        screen: Screen,
+        seed: int,
+        started_s: float,
+    ) -> None:
+        self.settings = settings
+        self._game = game
+        self._run = run
+        self._bus = bus
+        self._metrics = metrics
+        self._screen = screen
+        self._seed = seed
+        self._started_s = started_s
+        self._rated_at_s = started_s
+        self._thread: threading.Thread | None = None
+        self._interrupted = threading.Event()
+        # All players are made now: an unknown one is refused before hours of training, and torch
+        # cannot export or capture a network while another thread trains one.
+        self._evaluator = make_evaluator()
+        self._opponents = {text: self._maker_of(text) for text in settings.opponents}
+
+    def is_due(self) -> bool:
+        """Whether it is time to rate again, and the last rating is over."""
+        settings = self.settings
+        if not (settings.every and settings.games and settings.opponents):
+            return False
+        waited_min = (time.monotonic() - self._rated_at_s) / 60
+        return waited_min >= settings.every and not (self._thread and self._thread.is_alive())
+
+    def start(self, version: int, state: dict[str, Any]) -> None:
+        """Rates weights in the background."""
+        self._rated_at_s = time.monotonic()
+        self._thread = threading.Thread(
+            target=self._rate_guarded, args=(version, state), name="rater", daemon=True
+        )
+        self._thread.start()
+
+    def interrupt(self) -> None:
+        """Gives up the match under way, in whichever thread."""
+        self._interrupted.set()
+
+    def join(self) -> None:
+        """Waits for the thread in the background, and is ready for another rating."""
+        if self._thread is not None:
+            self._thread.join()
+        self._interrupted.clear()
+
+    def rate(
+        self,
+        version: int,
+        state: dict[str, Any],
+        num_games: int,
+        num_threads: int | None = None,
+    ) -> None:
+        """Plays every opponent; where it is interrupted, the results that there are stay."""
+        evaluator = self._evaluator
+        evaluator.load(state, version)
+        name = f"step {version}"
+        results: list[dict[str, Value]] = []
+        for opponent in self.settings.opponents:
+            try:
+                found = arena.match(
+                    self._game,
+                    lambda: SearchPlayer(name, evaluator, self.settings.simulations),
+                    self._opponents[opponent],
+                    num_games=num_games,
+                    seed=self._seed,
+                    num_threads=num_threads,
+                    on_progress=self._progress_of(version, opponent),
+                )
+            except Interrupted:
+                break
+            finally:
+                self._screen.show_doing("")
+            low, high = found.interval
+            results.append(
+                {
+                    "opponent": opponent,
+                    "games": found.num_games,
+                    "score": found.score,
+                    "low": low,
+                    "high": high,
+                    "points": found.points.mean,
+                    "simulations": self.settings.simulations,
+                    "elapsed_s": round(time.monotonic() - self._started_s, 1),
+                }
+            )
+            self._metrics.append("rating", version, results[-1])
+        if results:
+            path = self._run.weights / f"{version:09d}.rating"
+            write_whole(path, (json.dumps(results, indent=1) + "\n").encode())
+
+    def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
+        try:
+            self.rate(version, state, self.settings.games, num_threads=1)
+        except BaseException as fault:
+            self._bus.stop(fault)
+
+    def _maker_of(self, opponent: str) -> Callable[[], arena.Player]:
+        if opponent == START:
+            opponent = f"run:{self._run.name}@0,sims={self.settings.simulations}"
+        return player_maker(self._game, opponent)
+
+    def _progress_of(self, version: int, opponent: str) -> Callable[[int, int], None]:
+        def show(num_done: int, num_games: int) -> None:
+            if self._interrupted.is_set():
+                raise Interrupted
+            self._screen.show_doing(
+                f"rating step {version:,} against {opponent}: {num_done} of {num_games} games"
+            )
+
+        return show

@@ -1,0 +1,36 @@
+"""Ctrl-C and SIGTERM as a wish, not a blow."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class StopWish:
+    """Whether a person or the system has asked for an end."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    @property
+    def asked(self) -> bool:
+        return self._asked.is_set()
+
+    @contextmanager
+    def on_signals(self, when_asked: Callable[[], None]) -> Iterator[None]:
+        """Within, the first signal makes the wish; a second Ctrl-C interrupts as always."""
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            if self.asked:
+                raise KeyboardInterrupt
+            self._asked.set()
+            when_asked()
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, ask) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,32 @@
+"""What a run in one process says about itself every few seconds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from zerofleet.selfplay.worker import Worker
+from zerofleet.training import TrainingLoop
+
+
+def status_values(
+    elapsed_s: float, loop: TrainingLoop, workers: Sequence[Worker]
+) -> dict[str, Any]:
+    """Counts are of the whole run where they are games, positions or samples, else of this session;
+    seconds are sums over the threads of a role."""
+    position, limiter = loop.replay.log.position, loop.replay.limiter
+    return {
+        "elapsed_s": round(elapsed_s, 1),
+        "games": position.num_episodes,
+        "positions": position.num_positions,
+        "window": len(loop.replay.window),
+        "samples": limiter.state.num_samples,
+        "loss": loop.last_losses.get("loss"),
+        "simulations": sum(worker.counts().num_simulations for worker in workers),
+        "inferences": sum(worker.times.num_inferences for worker in workers),
+        "inference_s": sum(worker.times.inference_s for worker in workers),
+        "search_s": sum(worker.times.waiting_for_search_s for worker in workers),
+        "waiting_to_play_s": sum(worker.times.waiting_for_trainer_s for worker in workers),
+        "training_s": loop.times.training_s,
+        "intake_s": loop.times.intake_s,
+        "waiting_to_train_s": loop.times.waiting_for_games_s,
+        "waiting": limiter.waiting.side,
+    }

@@ -1,0 +1,162 @@
+"""Compiles a game of one's own, written as a header of C++.
+
+    game = zf.games.build("sticks.h")
+
+The header defines a class MyGame, or `using MyGame = Sticks;`, that meets the contract of
+games/game.h; games/own.h has what most games can inherit. Both are found by these names: the
+package carries the headers of its core. What comes back is a game like those that come with
+zerofleet, and as fast.
+
+What was compiled is kept in a cache, and found there as long as neither the header, nor what it
+includes, nor the compiler or zerofleet changes.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from zerofleet import _core
+from zerofleet._core import Game
+from zerofleet.errors import BadText, Inconsistent, Unsupported
+
+COMPILERS = ("c++", "g++", "clang++")
+"""Tried in this order, after $CXX."""
+
+FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden")
+SAME_BITS = ("-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno")
+"""As the core is compiled: searches come out the same by bits."""
+
+CONTRACT = """#include "games/game.h"
+#include "{header}"
+static_assert(zf::Game<MyGame>, "MyGame does not meet the contract of games/game.h");
+"""
+GLUE = """#include "{header}"
+#include "bind/built_game.h"
+extern "C" __attribute__((visibility("default"))) zf::BuiltGame zerofleet_game() {{
+    return zf::built_game<MyGame>("{headers_hash}");
+}}
+"""
+MAX_LINES = 12
+"""Of what a compiler says that are shown."""
+
+
+def build(header: str | Path, **options: int | str) -> Game:
+    """The game in a header, with these options; those not given have their defaults.
+
+    The first time takes as long as the compiler does, some ten seconds.
+    """
+    path = Path(header).absolute()
+    try:
+        code = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadText(f"{header} cannot be read: {error}") from None
+    if not re.search(r"\bMyGame\b", code):
+        raise BadText(
+            f"{header} defines no class MyGame; give its class that name, or add: "
+            "using MyGame = YourClass;"
+        )
+    given = [(option, str(value)) for option, value in options.items()]
+    return _core.load_game(str(built_library(path)), given)
+
+
+def built_library(header: Path) -> Path:
+    """The shared object of a header: from the cache, or compiled now."""
+    compile_with = [find_compiler(), *FLAGS, *SAME_BITS, f"-I{headers_folder()}", "-xc++"]
+    glue = GLUE.format(header=header, headers_hash=headers_hash())
+    with tempfile.TemporaryDirectory() as scratch:
+        contract_path, glue_path = Path(scratch, "contract.cc"), Path(scratch, "glue.cc")
+        contract_path.write_text(CONTRACT.format(header=header))
+        glue_path.write_text(glue)
+        # All that will be compiled, includes and all: whatever changes, it is another text.
+        text = run_compiler([*compile_with, "-E", "-P", str(glue_path)], header)
+        key = "\0".join([*compile_with, compiler_version(compile_with[0]), text])
+        name = f"{header.stem}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
+        library = cache_folder() / name
+        if not library.exists():
+            run_compiler([*compile_with, "-fsyntax-only", str(contract_path)], header)
+            made = Path(scratch, name)
+            run_compiler([*compile_with, "-shared", "-o", str(made), str(glue_path)], header)
+            put_in_cache(made, library)
+    return library
+
+
+def put_in_cache(made: Path, library: Path) -> None:
+    """At once and whole: another process may be loading it."""
+    library.parent.mkdir(parents=True, exist_ok=True)
+    beside = library.with_name(f"{library.name}.{os.getpid()}")
+    shutil.copyfile(made, beside)
+    beside.replace(library)
+
+
+def headers_folder() -> Path:
+    """The headers of the core: in the package, or in a checkout."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "include", package.parents[1] / "cpp"):
+        if (folder / "games" / "game.h").is_file():
+            return folder
+    raise Unsupported(f"{package}: the headers that belong to it are missing; install it again")
+
+
+def headers_hash() -> str:
+    """As CMakeLists.txt computes it for the core, which must have been built with the same ones."""
+    folder = headers_folder()
+    hashes = [
+        hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*.h")
+        if not re.match(r"tests/|bind/python", path.relative_to(folder).as_posix())
+    ]
+    found = hashlib.sha256(";".join(sorted(hashes)).encode()).hexdigest()
+    if found != _core.HEADERS:
+        raise Inconsistent(
+            f"the headers in {folder} are not those that zerofleet was built with; install it again"
+            " (in a checkout: make venv)"
+        )
+    return found
+
+
+def find_compiler() -> str:
+    """A compiler of C++20, as $CXX says or else the first there is."""
+    wanted = os.environ.get("CXX")
+    found = [path for name in ([wanted] if wanted else COMPILERS) if (path := shutil.which(name))]
+    if not found:
+        what = f"$CXX is {wanted}, which is not there" if wanted else "no C++ compiler was found"
+        raise Unsupported(
+            f"{what}: a game in C++ needs one that knows C++20, such as g++ 12 or clang++ 15 "
+            "(Debian: apt install g++)"
+        )
+    return found[0]
+
+
+def compiler_version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+
+
+def run_compiler(command: list[str], header: Path) -> str:
+    """What it printed; an error shows what it had to say about the user's header."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+    )
+    if done.returncode != 0:
+        raise BadText(f"{header} does not compile:\n{first_lines(done.stderr)}")
+    return done.stdout
+
+
+def first_lines(said: str) -> str:
+    """The faults and what explains them, without the compiler's quotations of the code."""
+    telling = [
+        line for line in said.splitlines() if re.search(r": (fatal )?error: |: note: ", line)
+    ]
+    lines = telling or said.splitlines()
+    more = [f"  … {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
+    return "\n".join([f"  {line}" for line in lines[:MAX_LINES]] + more)
+
+
+def cache_folder() -> Path:
+    """$ZEROFLEET_CACHE, else zerofleet/ in the user's cache."""
+    own = os.environ.get("ZEROFLEET_CACHE")
+    users = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(own).absolute() if own else Path(users) / "zerofleet"

@@ -1,0 +1,115 @@
+"""Games of one's own, by where they are written:
+
+    path/to/sticks.py:Sticks      a class in a file of Python
+    package.module:Sticks         the same, in a module that can be imported
+    path/to/sticks.h              a class MyGame in a header of C++; see zerofleet.games.build
+
+Such a text can stand wherever a game is named. A run keeps it with an absolute path, and beside it
+the game's fingerprint (see fingerprint.py), by which changed rules are noticed.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+from zerofleet import _core
+from zerofleet._core import Game
+from zerofleet.errors import BadText, Unsupported
+from zerofleet.games.build import build
+from zerofleet.games.own import from_class
+
+
+def is_source(name: str) -> bool:
+    """Whether a text says where a game is written, and is not the name of one of ours."""
+    return ":" in name or name.endswith((".h", ".py"))
+
+
+def absolute(source: str) -> str:
+    """The same source, whatever the current folder will be."""
+    path, colon, class_name = source.partition(":")
+    is_file = path.endswith((".h", ".py"))
+    return f"{Path(path).absolute()}{colon}{class_name}" if is_file else source
+
+
+def short_name(source: str) -> str:
+    """A word for a source: sticks."""
+    path = source.partition(":")[0]
+    is_file = path.endswith((".h", ".py"))
+    word = Path(path).stem if is_file else path.rpartition(".")[2]
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", word).strip("-_") or "game"
+
+
+def from_source(source: str, options: Mapping[str, int | str]) -> Game:
+    """The game that a source is, with these options."""
+    path, _, class_name = source.partition(":")
+    if path.endswith(".h"):
+        if class_name:
+            raise BadText(f"{source}: the class of a header is always MyGame; write {path}")
+        game = build(path, **options)
+    else:
+        if options:
+            raise Unsupported(f"{source}: a game written in Python has no options")
+        game = from_class(find_class(source))
+    if game.name in _core.game_names():
+        raise BadText(f"{source}: one of zerofleet's games is called {game.name}; use another name")
+    return game
+
+
+def find_class(source: str) -> type:
+    where, colon, class_name = source.partition(":")
+    if not colon or not class_name.isidentifier():
+        raise BadText(
+            f"{source} does not say which class is the game: path/to/file.py:Class, "
+            "package.module:Class, or path/to/header.h"
+        )
+    module = import_file(Path(where)) if where.endswith(".py") else import_by_name(where)
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        own = [
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        ]
+        raise Unsupported(f"{where} has no class {class_name}; it has: {', '.join(own) or 'none'}")
+    return found
+
+
+def import_file(path: Path) -> ModuleType:
+    """The module in a file. As long as the file does not change, it is the same module."""
+    try:
+        code = path.read_bytes()
+    except OSError as error:
+        raise BadText(f"{path} cannot be read: {error.strerror}") from None
+    digest = hashlib.sha256(str(path.absolute()).encode() + code).hexdigest()[:16]
+    name = f"zerofleet_own_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path.absolute())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        line = (
+            getattr(error, "lineno", None) or traceback.extract_tb(error.__traceback__)[-1].lineno
+        )
+        raise BadText(f"{path}:{line}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def import_by_name(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise BadText(
+            f"{name} cannot be imported: {error}; a file is named by its path: folder/file.py:Class"
+        ) from error

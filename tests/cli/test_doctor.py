@@ -1,0 +1,62 @@
+"""zerofleet doctor: what a machine has, and what it lacks."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+ZEROFLEET = Path(sys.executable).parent / "zerofleet"
+
+
+def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ZEROFLEET, "doctor", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+    )
+
+
+def test_the_example_in_the_help_of_doctor_finds_and_measures_what_training_needs() -> None:
+    example = re.search(r"Example: zerofleet doctor (.+)", doctor("--help").stdout)
+    assert example
+    ran = doctor(*example[1].split())
+    assert (ran.returncode, ran.stderr) == (0, "")
+    rows = dict(re.findall(r"^(\S.*?) {2,}(\S.*?) *$", ran.stdout, re.MULTILINE))
+    assert rows["torch"] == version("torch")
+    assert rows["cores"].startswith(f"{len(os.sched_getaffinity(0))} of ")
+    assert rows["device"].endswith("(run.device=auto)")
+    measured = ran.stdout[ran.stdout.index("\nmeasured") :]
+    rates = re.findall(r"([\d,.]+) (simulations|positions|samples)/s", measured)
+    assert [what for _, what in rates] == ["simulations", "positions", "samples"]
+    assert all(float(number.replace(",", "")) > 0 for number, _ in rates)
+
+
+def test_a_library_that_is_needed_and_missing_is_exit_status_1_with_its_cure(
+    tmp_path: Path,
+) -> None:
+    """The package says what it needs: here one that says it needs something nobody has."""
+    described = tmp_path / "zerofleet-9.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: zerofleet\nVersion: 9\n"
+        'Requires-Dist: numpy\nRequires-Dist: nobody-has-this>=1; extra == "train"\n'
+    )
+    ran = doctor(PYTHONPATH=str(tmp_path))
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert (
+        "missing: nobody-has-this, for training and networks; pip install 'zerofleet[train]'\n"
+        in ran.stdout
+    )
+    assert "measured" not in ran.stdout
+
+
+def test_what_can_be_done_without_is_named_with_its_cure_and_is_no_failure() -> None:
+    ran = doctor("--seconds", "0", CXX="no-such-compiler")
+    assert ran.returncode == 0
+    assert (
+        "missing: C++ compiler, for games of your own in C++; apt-get install g++\n" in ran.stdout
+    )

@@ -1,0 +1,166 @@
+"""The table that a terminal shows while a run trains, and the lines that a file gets."""
+
+import re
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from zerofleet import config
+from zerofleet.cli.live import LiveScreen
+from zerofleet.cli.live_cells import clock_text
+from zerofleet.fleet.screen import PlainScreen
+from zerofleet.metrics import Record
+
+COLUMNS = 80
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def status(elapsed_s: float, **values: object) -> Record:
+    zeros = dict.fromkeys(
+        (
+            *("step", "games", "positions", "window", "samples", "simulations", "inferences"),
+            *("inference_s", "search_s", "waiting_to_play_s"),
+            *("training_s", "intake_s", "waiting_to_train_s"),
+        ),
+        0,
+    )
+    rest = {"kind": "status", "loss": None, "waiting": "nobody", "elapsed_s": elapsed_s}
+    return {**zeros, **rest, **values}
+
+
+def rating(opponent: str, score: float, step: int = 1200) -> Record:
+    interval = {"low": score - 0.05, "high": score + 0.05}
+    return {"kind": "rating", "step": step, "opponent": opponent, "games": 200, "score": score} | (
+        interval
+    )
+
+
+def drawn(*records: Record, overrides: tuple[str, ...] = ()) -> list[str]:
+    """The lines of the table after these records, on a terminal of 80 columns."""
+    console = Console(file=StringIO(), force_terminal=True, width=COLUMNS, color_system=None)
+    screen = LiveScreen("c4", config.load("connect4", overrides=overrides), console)
+    for record in records:
+        screen.write(record)
+    screen.close()
+    with console.capture() as captured:
+        console.print(screen.table())
+    return captured.get().splitlines()
+
+
+def row(lines: list[str], stage: str) -> str:
+    return next(line for line in lines if line.strip().startswith(stage))
+
+
+TWO_STATUSES = (
+    status(10, games=100, positions=50_000, simulations=1000, step=10),
+    status(
+        20,
+        games=300,
+        positions=90_000,
+        simulations=51_000,
+        step=60,
+        inference_s=2,
+        search_s=4,
+        waiting_to_play_s=2,
+        training_s=8.5,
+        intake_s=0.5,
+        waiting_to_train_s=1,
+    ),
+)
+
+
+def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
+    lines = drawn(status(1), *TWO_STATUSES)
+    assert re.search(r"300 games +20\.0 games/s +waits 25% for trainer", row(lines, "self-play"))
+    assert re.search(r"60 steps +5\.0 steps/s +waits 10% for self-play", row(lines, "trainer"))
+    assert any("5,000 simulations/s" in line for line in lines)
+
+
+def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:
+    lines = drawn(status(1, positions=10), overrides=("replay.least_positions=5000",))
+    assert row(lines, "replay").rstrip().endswith("waits for 5,000")
+
+
+def test_the_last_rating_of_each_opponent_is_shown() -> None:
+    lines = drawn(
+        status(1), rating("random", 0.7, step=600), rating("heuristic", 0.4), rating("random", 0.9)
+    )
+    assert re.search(
+        r"90\.0% against random +85\.0% to 95\.0% +200 games, step 1,200", "".join(lines)
+    )
+    assert "40.0% against heuristic" in "".join(lines)
+    assert "70.0%" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("limit", "left"),
+    [
+        ("stop.steps=160", "0:20 left"),  # 100 steps at 5 a second
+        ("stop.games=1300", "0:50 left"),  # 1,000 games at 20 a second
+        ("stop.positions=130000", "0:10 left"),  # 40,000 positions at 4,000 a second
+        ("stop.minutes=2", "1:40 left"),
+        ("stop.minutes=null", "Ctrl-C ends it"),
+    ],
+)
+def test_the_time_left_is_that_to_the_limit(limit: str, left: str) -> None:
+    heading = drawn(*TWO_STATUSES, overrides=(limit,))[0]
+    assert heading.startswith("c4 (connect4)")
+    assert heading.rstrip().endswith(f"0:20 gone, {left}")
+
+
+def test_the_table_has_its_width_whatever_the_numbers() -> None:
+    huge = status(
+        9e5,
+        games=10**9,
+        positions=10**11,
+        simulations=10**13,
+        step=10**8,
+        waiting_to_play_s=1e6,
+    )
+    names = [f"loss/head{number}" for number in range(9)]
+    losses = {"kind": "train", "step": 1, "loss": 123.456, **dict.fromkeys(names, 99.999)}
+    opponent = rating("run:a-run-with-a-long-name@120000,sims=800", 0.5, 10**8)
+    lines = drawn(status(1), huge, losses, opponent)
+    assert max(map(len, lines)) <= COLUMNS
+
+
+def test_what_is_said_stands_above_the_table_and_what_comes_after_it_below() -> None:
+    console = Console(file=StringIO(), force_terminal=True, width=COLUMNS, color_system=None)
+    screen = LiveScreen("c4", config.load("connect4"), console)
+    screen.write(status(1))
+    screen.say("a word")
+    screen.close()
+    screen.say("a last word")
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert text.index("a word") < text.rindex("self-play") < text.index("a last word")
+
+
+def test_clocks_are_read_as_people_read_them() -> None:
+    assert [clock_text(seconds) for seconds in (0, 61.9, 3723)] == ["0:00", "1:01", "1:02:03"]
+
+
+def test_a_real_run_fits_a_terminal_of_80_columns(trained: Any) -> None:
+    assert "Traceback" not in trained.screen
+    lines = [CONTROL.sub("", line).strip("\r") for line in trained.screen.split("\n")]
+    assert max(len(line.rpartition("\r")[2]) for line in lines) <= COLUMNS
+    last_table = lines[max(n for n, line in enumerate(lines) if "stage" in line) :]
+    for stage in ("self-play", "replay", "trainer", "rating"):
+        assert row(last_table, stage)
+    assert re.search(r"\d% against random", "\n".join(last_table))
+
+
+def test_off_a_terminal_there_is_a_line_for_each_status_and_rating(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    screen = PlainScreen()
+    for record in (status(90, step=7, loss=1.5), rating("random", 0.9), {"kind": "train"}):
+        screen.write(record)
+    screen.show_doing("rating")
+    first, second = capsys.readouterr().out.splitlines()
+    assert " ".join(first.split()) == (
+        "1.5 min step 7 games 0 positions 0 loss 1.500 waiting: nobody"
+    )
+    assert second == "rated step 1,200: 90.0% against random (85.0% to 95.0%, 200 games)"

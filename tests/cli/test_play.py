@@ -1,0 +1,236 @@
+"""zerofleet play: a person against an agent, as the person sees it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zerofleet.cli.play import game_and_opponent
+from zerofleet.cli.play_record import GameRecord, read_record
+from zerofleet.games import get
+
+ZEROFLEET = Path(sys.executable).parent / "zerofleet"
+
+ALMOST_WON = """\
+game: tictactoe
+options: size=3 line=3 rule=freestyle
+seat: first
+against: random
+start:
+moves: a1; a3; b1; b3
+"""
+
+
+def played(
+    arguments: str, *typed: str, folder: Path, runs: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A game in which these lines are typed, and then the end of the input."""
+    return subprocess.run(
+        [ZEROFLEET, "play", *arguments.split()],
+        input="".join(f"{line}\n" for line in typed),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "ZEROFLEET_RUNS": str(runs or folder / "runs")},
+        timeout=120,
+    )
+
+
+def test_a_won_game_ends_with_its_result_and_a_text_that_can_be_played_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "almost.txt").write_text(ALMOST_WON)
+    ran = played("tictactoe --load almost.txt", "c1", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "the game is over; for you: win (+1)" in ran.stdout
+    text = ran.stdout[ran.stdout.rindex("game: ") :]
+    assert text == ALMOST_WON.replace("b1; b3", "b1; b3; c1")
+    (tmp_path / "whole.txt").write_text(text)
+    assert read_record(tmp_path / "whole.txt", "tictactoe").position.rewards() == [1, -1]
+
+
+def test_a_saved_game_goes_on_where_it_was(tmp_path: Path) -> None:
+    ran = played(
+        "connect4 --against random --seat first --seed 1", "4", "save mine.txt", folder=tmp_path
+    )
+    assert "go on with: zerofleet play connect4 --load mine.txt" in ran.stdout
+    saved = read_record(tmp_path / "mine.txt", "connect4")
+    assert saved.moves[0] == "4"
+    assert len(saved.moves) == 2
+    ran = played("connect4 --load mine.txt", "quit", folder=tmp_path)
+    assert str(saved.position) in ran.stdout
+
+
+def test_undo_takes_back_the_own_move_and_the_answer(tmp_path: Path) -> None:
+    ran = played(
+        "connect4 --against random --seat first", "undo", "4", "undo", "quit", folder=tmp_path
+    )
+    assert "there is no move of yours to take back" in ran.stdout
+    assert re.search(r"^moves:$", ran.stdout, re.MULTILINE)
+
+
+def test_a_move_that_makes_no_sense_says_what_is_legal(tmp_path: Path) -> None:
+    ran = played("connect4 --against random --seat first", "9", folder=tmp_path)
+    assert "'9' is no move; a move is a column 1-7\nlegal: 1, 2, 3, 4, 5, 6, 7\n" in ran.stdout
+
+
+def test_a_turn_of_backgammon_is_written_whole_and_dice_are_shown(tmp_path: Path) -> None:
+    for seed in range(20):
+        seated = f"backgammon --against random --seat first --seed {seed}"
+        ran = played(seated, folder=tmp_path)
+        turn = re.search(r"^X to move with (\d)(\d)\nlegal: ([^,]+), ", ran.stdout, re.MULTILINE)
+        if turn and ran.stdout.count("dice: ") == 1:
+            break
+    assert turn
+    assert re.search(rf"^dice: ({turn[1]}{turn[2]}|{turn[2]}{turn[1]})$", ran.stdout, re.MULTILINE)
+    ran = played(seated, turn[3], folder=tmp_path)
+    assert f"; {turn[3]}; " in ran.stdout
+    assert "random plays " in ran.stdout
+
+
+def test_hint_and_thoughts_say_what_a_search_found(tmp_path: Path) -> None:
+    (tmp_path / "almost.txt").write_text(ALMOST_WON)
+    ran = played("tictactoe --load almost.txt --against playout-200", "hint", folder=tmp_path)
+    assert re.search(r"hint: value for you \+1\.00, proven .*\n  c1 ", ran.stdout)
+    ran = played(
+        "connect4 --against playout-50 --seat first", "thoughts", "4", "thoughts", folder=tmp_path
+    )
+    assert "the opponent has not moved yet" in ran.stdout
+    assert "playout-50 thought: value for it " in ran.stdout
+
+
+def test_an_opponent_that_does_not_search_has_no_thoughts(tmp_path: Path) -> None:
+    ran = played("connect4 --against random --seat second --thoughts", folder=tmp_path)
+    assert "random does not search: it has no thoughts to show" in ran.stdout
+
+
+@pytest.mark.parametrize("person", [0, 1])
+def test_hidden_cards_are_never_shown(tmp_path: Path, person: int) -> None:
+    """The opponent's hand and both piles, whatever is asked for; only what was played is seen."""
+    seat = ("first", "second")[person]
+    ran = played(
+        f"beastybar --against playout-20 --seat {seat} --seed 4 --thoughts",
+        *("moves", "thoughts", "undo", "?", "quit"),
+        folder=tmp_path,
+    )
+    position = get("beastybar").new_position(4)
+    answers = re.findall(r"plays (\w+)", ran.stdout)
+    own_hand = {card[:-1] for card in position.describe()["hands"][person]}
+    shown = set(re.findall(r"[a-z]+", re.sub(r"such as .*", "", ran.stdout).lower()))
+    animals = {card[:-1] for piles in position.describe()["piles"] for card in piles}
+    animals |= {card[:-1] for hand in position.describe()["hands"] for card in hand}
+    assert len(animals) == 12
+    assert shown & animals == own_hand | set(answers)
+
+
+@pytest.mark.parametrize("game", ["backgammon", "beastybar", "gomoku"])
+def test_what_a_person_sees_fits_a_terminal_of_80_columns(
+    on_terminal: Callable[..., str], tmp_path: Path, game: str
+) -> None:
+    arguments = f"play {game} --against playout-50 --seed 2 --thoughts".split()
+    typed = "?\nhint\nnonsense\nmoves\nthoughts\nquit\n"
+    screen = on_terminal([str(ZEROFLEET), *arguments], typed, ZEROFLEET_RUNS=str(tmp_path))
+    assert "value for you" in screen
+    # What is typed ahead is shown before the prompts, so each of these ends without a new line.
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("help): ", "help): \n")
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_resigned_game_is_shown_whole(tmp_path: Path) -> None:
+    ran = played("beastybar --against random --seat first", "resign", folder=tmp_path)
+    assert "you resign: random wins" in ran.stdout
+    assert "deck1=" in ran.stdout
+
+
+def test_the_end_of_the_input_leaves_the_game_cleanly(tmp_path: Path) -> None:
+    ran = played("connect4 --against random", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "you left the game" in ran.stdout
+
+
+def test_ctrl_c_leaves_the_game_cleanly(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [ZEROFLEET, "play", "connect4", "--against", "random", "--seat", "first"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdout is not None
+        while "legal" not in process.stdout.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert "you left the game" in output
+
+
+def test_without_a_name_the_newest_run_plays_its_own_variant(
+    trained: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(trained.runs))
+    small = get("gomoku", size=3, line=3)
+    assert game_and_opponent("gomoku", None, None) == (small, "run:ttt")
+    assert game_and_opponent("tictactoe", None, None) == (small, "run:ttt")
+    assert game_and_opponent("gomoku", None, "run:ttt,sims=9") == (small, "run:ttt,sims=9")
+    nine = get("gomoku", size=9)
+    assert game_and_opponent("gomoku", ["size=9"], None) == (nine, "playout-1000")
+    assert game_and_opponent("connect4", None, None) == (get("connect4"), "playout-1000")
+
+
+def test_a_trained_run_can_be_played_against(trained: Any, tmp_path: Path) -> None:
+    ran = played("tictactoe --seat first", "b2", "thoughts", folder=tmp_path, runs=trained.runs)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "you are first, against run:ttt; seed" in ran.stdout
+    assert "run:ttt thought: value for it " in ran.stdout
+
+
+def test_the_example_in_the_help_of_play_runs(tmp_path: Path) -> None:
+    ran = played("--help", folder=tmp_path)
+    example = re.search(r"Example: zerofleet play (.+)", ran.stdout)
+    assert example
+    assert played(example[1], "quit", folder=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("conect4", "unknown game conect4; did you mean connect4?"),
+        ("connect4 --against nobody", "unknown player 'nobody' of connect4; known: "),
+        ("connect4 --against run:ttt", "unknown run ttt; known: none"),
+        ("connect4 --load no.txt", "no.txt cannot be read: "),
+        ("connect4 --load almost.txt", "almost.txt: it is a game of tictactoe, not of connect4"),
+        ("tictactoe --load bad.txt", "bad.txt: seat must be first or second, got third"),
+    ],
+)
+def test_bad_input_to_play_is_one_clear_line_and_exit_status_2(
+    tmp_path: Path, arguments: str, message: str
+) -> None:
+    (tmp_path / "almost.txt").write_text(ALMOST_WON)
+    (tmp_path / "bad.txt").write_text(ALMOST_WON.replace("first", "third"))
+    ran = played(arguments, folder=tmp_path)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"zerofleet: {message}")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["connect4", "gomoku", "backgammon", "beastybar"])
+def test_a_game_is_read_back_as_it_was_written(tmp_path: Path, name: str) -> None:
+    game = get(name)
+    record = GameRecord(name, game, 1, "random", [game.new_position(3)])
+    for _ in range(6):
+        position = record.position
+        record.play((position.legal_actions() or [position.chance_outcomes()[0][0]])[-1])
+    (tmp_path / "game.txt").write_text(record.text())
+    found = read_record(tmp_path / "game.txt", name)
+    assert [each.to_text() for each in found.positions] == [
+        each.to_text() for each in record.positions
+    ]
+    assert found == record

@@ -1,0 +1,140 @@
+"""zerofleet report: the page about a run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zerofleet import config
+from zerofleet.cli import main
+from zerofleet.cli.report_data import opening_tree, with_progress
+from zerofleet.games import Episode, get
+from zerofleet.metrics import MetricsLog
+from zerofleet.run_folders import create_or_open
+from zerofleet.selfplay import play
+
+PLOTS = {"strength", "losses", "game-length", "openings", "throughput"}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def reported(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> Any:
+    with pytest.raises(SystemExit) as exited:
+        main(["report", *arguments])
+    assert exited.value.code == status
+    return capsys.readouterr()
+
+
+def test_a_trained_run_gives_a_page_that_needs_no_other_file(
+    trained: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(trained.runs))
+    said = reported(capsys, "ttt", "--out", str(tmp_path / "out"))
+    assert said.out == f"report of ttt: {tmp_path / 'out' / 'index.html'}\n"
+    assert {path.stem for path in (tmp_path / "out").glob("*.png")} == PLOTS
+    assert all(path.read_bytes().startswith(PNG) for path in (tmp_path / "out").glob("*.png"))
+    page = (tmp_path / "out" / "index.html").read_text()
+    sources = re.findall(r"(?:src|href)=[\"']?([^\"' >]+)", page)
+    assert len(sources) == len(PLOTS)
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    assert "@import" not in page
+    assert "url(" not in page
+    for text in ("gomoku size=3 line=3", "replay.least_positions", "against run:ttt", "1. "):
+        assert text in page
+    assert re.search(r"<td>random</td><td class=number>\d+\.\d%</td>", page)
+
+
+def test_a_run_of_which_nothing_is_known_gives_a_page_that_says_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+    with create_or_open("new", config.load("beastybar")) as run:
+        pass
+    reported(capsys, "new")
+    page = (run.folder / "report" / "index.html").read_text()
+    for text in ("has no ratings yet", "No training step was made yet", "No game is in the log"):
+        assert text in page
+    assert "<img" not in page
+
+
+def test_what_a_run_is_called_and_says_is_only_text_on_the_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+    rating = {"games": 2, "score": 0.5, "low": 0.1, "high": 0.9, "points": 0.0, "elapsed_s": 1}
+    with create_or_open("new", config.load("connect4")) as run, MetricsLog(run.folder) as log:
+        log.append("rating", 1, {"opponent": "<script>alert(1)</script>", **rating})
+    reported(capsys, "new")
+    page = (run.folder / "report" / "index.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_time_is_counted_over_sessions_and_ratings_know_the_games_before_them() -> None:
+    records = [
+        {"kind": "status", "elapsed_s": 10, "games": 5},
+        {"kind": "rating", "elapsed_s": 12, "games": 400},
+        {"kind": "status", "elapsed_s": 3, "games": 9},
+        {"kind": "train"},
+    ]
+    found = with_progress(records)
+    assert [record["trained_s"] for record in found] == [10, 12, 15, 15]
+    assert [record["run_games"] for record in found] == [5, 5, 9, 9]
+
+
+def test_the_opening_tree_counts_games_by_how_they_began() -> None:
+    game = get("connect4")
+    episodes = [
+        Episode.decode(data) for data in play(game, "playout", num_episodes=40, num_simulations=8)
+    ]
+    root = opening_tree(episodes, game, num_plies=2)
+    assert root.num_games == 40
+    for text, node in root.most_played():
+        # A move's text is its column, counted from 1.
+        alike = [each for each in episodes if each.events[0].id == int(text) - 1]
+        rewards = [game.outcomes[each.outcome_first_player].reward for each in alike]
+        assert (node.num_games, node.reward_beginner) == (len(alike), sum(rewards))
+        assert sum(following.num_games for following in node.following.values()) == len(alike)
+        assert all(following.following == {} for following in node.following.values())
+
+
+def test_the_result_of_an_opening_is_that_of_who_moved_first() -> None:
+    """In Beasty Bar the deal says who begins: here player 0 or 1, and the tree must not care."""
+    game = get("beastybar")
+    episodes = [
+        Episode.decode(data) for data in play(game, "hash", num_episodes=20, num_simulations=2)
+    ]
+    beginners = [each.positions(game)[0].to_move for each in episodes]
+    assert set(beginners) == {0, 1}
+    expected = sum(
+        each.positions(game)[-1].rewards()[beginner]
+        for each, beginner in zip(episodes, beginners, strict=True)
+    )
+    assert opening_tree(episodes, game, num_plies=1).reward_beginner == expected
+
+
+def test_bad_input_to_report_is_one_clear_line_and_exit_status_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+    assert reported(capsys, "no", status=2).err.startswith("zerofleet: unknown run no; known: none")
+    with create_or_open("new", config.load("connect4")):
+        pass
+    (tmp_path / "file").write_text("")
+    said = reported(capsys, "new", "--out", str(tmp_path / "file"), status=2)
+    assert said.err == f"zerofleet: --out {tmp_path / 'file'} is no folder; give another\n"
+
+
+def test_the_example_in_the_help_of_report_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "runs"))
+    with create_or_open("c4", config.load("connect4")):
+        pass
+    example = re.search(r"Example: zerofleet report (.+)", reported(capsys, "--help").out)
+    assert example
+    assert reported(capsys, *example[1].split()).out == "report of c4: c4-report/index.html\n"

@@ -1,0 +1,23 @@
+"""docs/8-settings.md is what zerofleet/settings.py says now."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from zerofleet.settings import Config
+
+PROJECT = Path(__file__).parent.parent
+PAGE = (PROJECT / "docs" / "8-settings.md").read_text()
+
+
+def test_the_page_of_settings_is_up_to_date() -> None:
+    script = PROJECT / "scripts" / "write-settings-doc"
+    made = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert made.stdout == PAGE, f"{sys.executable} {script} > docs/8-settings.md"
+
+
+def test_the_page_names_every_setting() -> None:
+    for section, values in Config.model_json_schema()["$defs"].items():
+        prefix = section.removesuffix("Config").lower()
+        for name in values["properties"]:
+            assert f"| `{prefix}.{name}` |" in PAGE
