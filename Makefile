@@ -12,11 +12,13 @@ ROOMS := $(shell find src/zerofleet -type d -not -name __pycache__)
 CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 .PHONY: help venv test test-long test-sanitize test-arm64 wheel bench train format clean
+.PHONY: train-fast train-standard train-production
 .PHONY: lint test-cpp test-python test-wasm test-signatures
 
 help:
 	@echo 'make test             everything that takes minutes: what must pass before a commit'
-	@echo 'make train            train an agent: GAME=beastybar PRESET=fast MINUTES=10'
+	@echo 'make train            train an agent: GAME=beastybar PRESET=fast MINUTES=8 (with ratings under ten)'
+	@echo '                      also make train-fast, train-standard, train-production'
 	@echo
 	@echo 'make venv             the virtual environment .venv, with the package and its tools in it'
 	@echo 'make lint             formatting, style and types'
@@ -121,11 +123,15 @@ bench: venv
 	$(BIN)/zerofleet bench core
 
 # What is trained, how, and for how long; `make train GAME=connect4 MINUTES=30`. Again goes on with the same run.
+# With ratings and report at its end, eight minutes are less than ten. The larger presets end by Ctrl-C.
 GAME ?= beastybar
 PRESET ?= fast
-MINUTES ?= 10
+MINUTES ?= $(if $(filter fast,$(PRESET)),8)
 train: venv
-	$(BIN)/zerofleet train $(GAME) --preset $(PRESET) --run $(GAME)-$(PRESET) --minutes $(MINUTES)
+	$(BIN)/zerofleet train $(GAME) --preset $(PRESET) --run $(GAME)-$(PRESET) $(if $(MINUTES),--minutes $(MINUTES))
+
+train-fast train-standard train-production: train-%:
+	$(MAKE) train PRESET=$*
 
 format: venv
 	$(BIN)/ruff check --fix-only

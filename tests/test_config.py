@@ -115,10 +115,10 @@ def test_a_saved_config_is_read_back_the_same(path: Path, tmp_path: Path) -> Non
 
 def test_differences_are_named_in_full_with_both_values() -> None:
     old = config.load("gomoku", overrides=["network.options.channels=8"])
-    new = config.load("gomoku", overrides=["search.root=gumbel"], options={"size": 7})
+    new = config.load("gomoku", overrides=["search.root=puct"], options={"size": 7})
     assert config.differences(old, new) == {
         "game.options.size": (9, 7),
-        "search.root": ("puct", "gumbel"),
+        "search.root": ("gumbel", "puct"),
         "network.options.channels": (8, None),
     }
 
@@ -157,13 +157,13 @@ def test_differences_are_named_in_full_with_both_values() -> None:
         ("train.learning_rate=.nan", "train.learning_rate must be a finite number, got NaN"),
         ("run.seed=2026-11-15", 'run.seed must be a valid integer, got "2026-11-15"'),
         ("search=3", "search must be a section of settings, got 3"),
-        ("search.root.deep=3", "search.root must be 'puct' or 'gumbel', got {\"deep\": 3}"),
+        ("search.prove.deep=3", "search.prove must be a valid boolean, got {\"deep\": 3}"),
         ("game.options.size=[9]", "game.options.size must be a number or a word, got [9]"),
         ("game.options.siz=9", "gomoku: unknown option siz; did you mean size?"),
         ("game.options.size=99", "gomoku: size must be 3"),
         ("game.name=connect4", "is for connect4, not for gomoku"),
         ("network.options.a=word", 'network.options.a must be a number, true or false, got "word"'),
-        ("replay.window_positions=5", "replay: least_positions (10000) is more than window_posi"),
+        ("replay.window_positions=5", "replay: least_positions (5000) is more than window_posi"),
         ("search.root={", "expected the node content, but found"),
     ],
 )

@@ -7,13 +7,14 @@ own, pinned to the same core, one after the other. Prints a table and records it
 """
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from recording import record
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -73,13 +74,6 @@ def measure_scaling(seconds, game, num_simulations):
     return sorted(ratios)
 
 
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.processor()
-
-
 def table(ours, peers):
     lines = [f"{'one thread, per second':38} {'zerofleet':>12} {'peer':>12} {'ratio':>8}  goal"]
     for name, peer_name, goal_ratio, goal_rate in ROWS:
@@ -117,23 +111,13 @@ def main():
     print("\n".join(lines))
     if arguments.no_record:
         return
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    commit = subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip()
-    now = datetime.datetime.now(datetime.UTC)
-    record = {
-        "date": now.isoformat(timespec="seconds"),
-        "commit": commit,
-        "command": f"bench/core/run.py --seconds {arguments.seconds:g}",
-        "processor": processor(),
-        "cores": os.cpu_count(),
+    found = {
         "peers": peers,
         "ours": ours,
         "two_threads_over_two_processes": scaling,
         "table": lines,
     }
-    path = ROOT / "bench" / "results" / f"core-{now:%Y%m%d-%H%M}.json"
-    path.write_text(json.dumps(record, indent=1) + "\n")
-    print(f"recorded in {path.relative_to(ROOT)}")
+    record("core", f"bench/core/run.py --seconds {arguments.seconds:g}", found)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,8 @@ evaluator gives in this process at the same batch size.
 """
 
 import argparse
-import datetime
-import json
 import os
-import platform
-import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -24,7 +21,10 @@ import zerofleet as zf
 from zerofleet import metrics
 from zerofleet.config import read
 
-ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from recording import record
+
+NO_RATING = ["rating.every=0", "rating.final_games=0"]
 
 
 def bare_rate(run, batch_size, seconds):
@@ -47,7 +47,7 @@ def measure(game, seconds):
     """Trains for so long, then reads what the run wrote about itself."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ZEROFLEET_RUNS"] = folder
-        zf.train(game, preset="fast", run="r", minutes=seconds / 60)
+        zf.train(game, preset="fast", run="r", minutes=seconds / 60, settings=NO_RATING)
         status = [each for each in metrics.read(Path(folder) / "r") if each["kind"] == "status"][-1]
         config = read(Path(folder) / "r" / "config.yaml")
         batch_size = config.selfplay.games_per_group
@@ -104,20 +104,8 @@ def main():
     print("\n".join(table))
     if arguments.no_record:
         return
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    now = datetime.datetime.now(datetime.UTC)
-    record = {
-        "date": now.isoformat(timespec="seconds"),
-        "commit": subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip(),
-        "command": f"bench/train/run.py --seconds {arguments.seconds:g}",
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "found": found,
-        "table": table,
-    }
-    path = ROOT / "bench" / "results" / f"train-{now:%Y%m%d-%H%M}.json"
-    path.write_text(json.dumps(record, indent=1) + "\n")
-    print(f"recorded in {path.relative_to(ROOT)}")
+    command = f"bench/train/run.py --seconds {arguments.seconds:g}"
+    record("train", command, {"found": found, "table": table})
 
 
 if __name__ == "__main__":

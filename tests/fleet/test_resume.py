@@ -161,5 +161,5 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
     process.terminate()
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output
-    assert "go on with: zerofleet train" in output
+    assert "go on with: zerofleet train tictactoe --run r" in output
     assert list((tmp_path / "r" / "checkpoints").glob("*.json"))

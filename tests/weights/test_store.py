@@ -70,10 +70,11 @@ def test_a_torn_manifest_is_named(tmp_path):
         store.load(5)
 
 
-def test_old_versions_are_let_go(tmp_path):
+def test_old_versions_are_let_go_but_not_rated_ones(tmp_path):
     store = WeightsStore(tmp_path)
     for version in range(5):
         store.publish(weights(version))
+    store.add_rating(2, [{"opponent": "random", "score": 0.9}])
     store.forget_all_but({1, 4})
-    assert store.versions() == [1, 4]
-    assert len(list(tmp_path.iterdir())) == 4
+    assert store.versions() == [1, 2, 4]
+    assert len(list(tmp_path.iterdir())) == 7

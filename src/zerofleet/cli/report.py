@@ -10,7 +10,7 @@ from zerofleet.cli.report_page import page
 from zerofleet.errors import Inconsistent
 from zerofleet.files import write_whole
 from zerofleet.metrics import needed
-from zerofleet.run_folders import find
+from zerofleet.run_folders import Run, find
 
 
 def report(
@@ -26,11 +26,16 @@ def report(
 
     Example: zerofleet report c4 --out c4-report
     """
+    print(f"report of {run}: {write_report(find(run), out)}")
+
+
+def write_report(run: Run, out: Path | None = None) -> Path:
+    """Writes the page and its plots; gives the page."""
     needed("matplotlib", "zerofleet[train]")
     # Only now: it loads matplotlib.
     from zerofleet.cli.report_plots import plots
 
-    data = collect(find(run))
+    data = collect(run)
     folder = out or data.run.folder / "report"
     drawn = plots(data)
     try:
@@ -40,4 +45,4 @@ def report(
         write_whole(folder / "index.html", page(data, drawn).encode())
     except (FileExistsError, NotADirectoryError):
         raise Inconsistent(f"--out {folder} is no folder; give another") from None
-    print(f"report of {run}: {folder / 'index.html'}")
+    return folder / "index.html"

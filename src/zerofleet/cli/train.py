@@ -6,12 +6,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from zerofleet import metrics
 from zerofleet.cli.arguments import GameOptions, option_values
 from zerofleet.cli.live import LiveScreen
+from zerofleet.cli.output import print_table
+from zerofleet.cli.report import write_report
 from zerofleet.config import Config
+from zerofleet.errors import Unsupported
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
-from zerofleet.run_folders import config_for
+from zerofleet.run_folders import Run, config_for
 from zerofleet.run_games import default_name
 from zerofleet.settings import Device
 
@@ -83,10 +87,43 @@ def train(
     # Only now: it loads torch.
     from zerofleet.fleet.api import train_run
 
-    train_run(name, config, [track], screen_for(name, config))
+    trained = train_run(name, config, [track], screen_for(name, config))
+    say_what_now(trained, game)
 
 
 def screen_for(name: str, config: Config) -> Screen:
     """A table on a terminal, lines elsewhere."""
     console = Console(markup=False, highlight=False, emoji=False)
     return LiveScreen(name, config, console) if console.is_terminal else PlainScreen()
+
+
+def say_what_now(run: Run, game: str) -> None:
+    """The last ratings, how to play and go on, and where the report is."""
+    ratings = list(
+        {
+            record["opponent"]: record
+            for record in metrics.read(run.folder)
+            if record["kind"] == "rating"
+        }.values()
+    )
+    if ratings:
+        print_table(
+            ("against", "games", "score", "95 % interval", "step"),
+            [
+                (
+                    record["opponent"],
+                    f"{record['games']:,}",
+                    f"{record['score']:.1%}",
+                    f"{record['low']:.1%} to {record['high']:.1%}",
+                    f"{record['step']:,}",
+                )
+                for record in ratings
+            ],
+            numbers=("games", "score", "step"),
+        )
+    print(f"go on with: zerofleet train {game} --run {run.name}")
+    print(f"play it:    zerofleet play {game} --against run:{run.name}")
+    try:
+        print(f"report:     {write_report(run)}")
+    except Unsupported as error:
+        print(f"no report:  {error}")

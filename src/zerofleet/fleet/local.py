@@ -120,6 +120,7 @@ class Session:
             run,
             config.rating,
             self._make_evaluator,
+            self.loop.weights,
             self.bus,
             self.metrics,
             screen,
@@ -299,6 +300,5 @@ class Session:
     def last_words(self) -> str:
         return (
             f"{self.run.name}: {self.loop.step_count:,} steps, "
-            f"{self.loop.replay.log.position.num_episodes:,} games; "
-            "the same command goes on with it"
+            f"{self.loop.replay.log.position.num_episodes:,} games"
         )

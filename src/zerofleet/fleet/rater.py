@@ -5,7 +5,6 @@ the caller's. Each result is a metrics record of kind "rating", and all results 
 beside its weights.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -15,13 +14,13 @@ from zerofleet import arena
 from zerofleet.arena.players import player_maker
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.bus import MemoryBus
-from zerofleet.files import write_whole
 from zerofleet.fleet.screen import Screen
 from zerofleet.games import Game
 from zerofleet.infer import Evaluator
 from zerofleet.metrics import MetricsLog, Value
 from zerofleet.run_folders import Run
 from zerofleet.settings import RatingConfig
+from zerofleet.weights import WeightsStore
 
 START = "start"
 """The opponent that is the run itself before its first step."""
@@ -38,6 +37,7 @@ class Rater:
         run: Run,
         settings: RatingConfig,
         make_evaluator: Callable[[], Evaluator],
+        weights: WeightsStore,
         bus: MemoryBus,
         metrics: MetricsLog,
         screen: Screen,
@@ -47,6 +47,7 @@ class Rater:
         self.settings = settings
         self._game = game
         self._run = run
+        self._weights = weights
         self._bus = bus
         self._metrics = metrics
         self._screen = screen
@@ -98,6 +99,7 @@ class Rater:
         evaluator.load(state, version)
         name = f"step {version}"
         results: list[dict[str, Value]] = []
+        self._weights.add_rating(version, results)  # from now on they are kept
         for opponent in self.settings.opponents:
             try:
                 found = arena.match(
@@ -127,9 +129,7 @@ class Rater:
                 }
             )
             self._metrics.append("rating", version, results[-1])
-        if results:
-            path = self._run.weights / f"{version:09d}.rating"
-            write_whole(path, (json.dumps(results, indent=1) + "\n").encode())
+            self._weights.add_rating(version, results)
 
     def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
         try:

@@ -56,6 +56,10 @@ class CheckpointStore:
                 faults.append(f"checkpoint {manifest_path.stem} skipped: {error}")
         return None, faults
 
+    def steps(self) -> list[int]:
+        """Of the checkpoints that there are, ascending."""
+        return sorted(int(path.stem) for path in self.folder.glob("*.json"))
+
     def oldest_rest(self) -> dict[str, Any]:
         """What the oldest checkpoint kept has beside its tensors. Needs one to be there."""
         manifest = json.loads(min(self.folder.glob("*.json")).read_bytes())

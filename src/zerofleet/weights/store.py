@@ -7,6 +7,7 @@ with it.
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,13 +72,22 @@ class WeightsStore:
                 faults.append(str(fault))
         return None, faults
 
-    def forget_all_but(self, keep: set[int]) -> None:
-        for version in set(self.versions()) - keep:
-            self._manifest_path(version).unlink()
-            self._tensors_path(version).unlink()
+    def add_rating(self, version: int, results: Sequence[Mapping[str, Any]]) -> None:
+        """Puts what matches have shown beside the weights."""
+        write_whole(self._rating_path(version), (json.dumps(results, indent=1) + "\n").encode())
+
+    def forget_all_but(self, keep: Collection[int]) -> None:
+        """Removes versions, but none that was rated."""
+        for version in set(self.versions()) - set(keep):
+            if not self._rating_path(version).exists():
+                self._manifest_path(version).unlink()
+                self._tensors_path(version).unlink()
 
     def _tensors_path(self, version: int) -> Path:
         return self.folder / f"{version:09d}.safetensors"
+
+    def _rating_path(self, version: int) -> Path:
+        return self.folder / f"{version:09d}.rating"
 
     def _manifest_path(self, version: int) -> Path:
         return self.folder / f"{version:09d}.json"
