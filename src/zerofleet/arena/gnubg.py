@@ -5,6 +5,7 @@ between questions. An answer that does not come or cannot be played is an error,
 ours.
 """
 
+import os
 import re
 import shutil
 import socket
@@ -38,6 +39,9 @@ DEBIAN_FOLDER = "/usr/games"
 MAX_PLIES = 3
 TIMEOUT_S = 60.0
 """For a start or an answer. At 2-ply an answer takes about 0.1 s, at 3-ply a few seconds."""
+
+MAX_ADDRESS_BYTES = 107
+"""Of the path of a Unix socket, as Linux has it."""
 
 MAX_REMEMBERED = 1 << 16
 """Positions in mid-turn; far more than one batch of games has at a time."""
@@ -107,6 +111,12 @@ class Gnubg:
         folder = Path(self._folder.name)
         script, self._output = folder / "commands", folder / "output"
         address = folder / "socket"
+        if len(os.fsencode(address)) > MAX_ADDRESS_BYTES:
+            self._folder.cleanup()
+            raise EngineFailed(
+                f"GnuBG is asked over a socket, whose path may have {MAX_ADDRESS_BYTES} bytes, and "
+                f"{address} has {len(os.fsencode(address))}; set TMPDIR to a shorter folder"
+            )
         script.write_text("\n".join([*SETTINGS, plies_setting(plies), f"external {address}"]))
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(

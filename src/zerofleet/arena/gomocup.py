@@ -147,8 +147,17 @@ class Engine:
         self._lines.put(None)
 
     def send(self, text: str) -> None:
+        """Sends lines. What was said meanwhile without being asked for is an error: else it would
+        be taken for the next answer."""
         assert self._process.stdin is not None
         time.sleep(PAUSE_S)
+        while not self._lines.empty():
+            line = self._lines.get()
+            if line is None:
+                raise self._failed(f"is gone, asked {text.split()[0]}")
+            self._last.append(line)
+            if not is_chatter(line):
+                raise self._failed(f"said '{line}' before it was asked {text.split()[0]}")
         try:
             self._process.stdin.write(text + "\n")
             self._process.stdin.flush()
@@ -156,7 +165,7 @@ class Engine:
             raise self._failed(f"is gone, asked {text.split()[0]}") from None
 
     def answer(self, timeout_s: float) -> str:
-        """The next line that is meant for us: not one of chatter, nor one about an INFO unknown."""
+        """The next line that is meant for us."""
         give_up_at = time.monotonic() + timeout_s
         while True:
             try:
@@ -166,10 +175,9 @@ class Engine:
             if line is None:
                 raise self._failed("ended without an answer")
             self._last.append(line)
-            word = line.partition(" ")[0].upper()
-            if word == "ERROR":
+            if line.upper().startswith("ERROR"):
                 raise self._failed("reports an error")
-            if word not in ("", "MESSAGE", "DEBUG", "UNKNOWN"):
+            if not is_chatter(line):
                 return line
 
     def expect_ok(self, timeout_s: float) -> None:
@@ -194,3 +202,8 @@ class Engine:
     def _failed(self, what: str) -> EngineFailed:
         said = " | ".join(self._last)
         return EngineFailed(f"engine {self._path} {what}; its last lines: {said!r}")
+
+
+def is_chatter(line: str) -> bool:
+    """Whether a line is not meant for us, or says that an INFO is unknown."""
+    return line.partition(" ")[0].upper() in ("", "MESSAGE", "DEBUG", "UNKNOWN")

@@ -22,7 +22,8 @@ PlayerSource = str | Callable[[], Player]
 """A player's text; or what makes one, called once per thread."""
 
 OnProgress = Callable[[int, int], None]
-"""Told the number of games over and of all games, by one thread at a time."""
+"""Told the number of games over and of all games, after each round of moves, by one thread at a
+time. What it raises ends the match."""
 
 
 def match(
@@ -87,10 +88,10 @@ class Pairing:
         names: list[str] = []
         num_done, lock, stop = 0, Lock(), Event()
 
-        def count_game() -> None:
+        def count(num_over: int) -> None:
             nonlocal num_done
             with lock:
-                num_done += 1
+                num_done += num_over
                 on_progress(num_done, 2 * len(numbers))
 
         def play_every(offset: int) -> None:
@@ -100,7 +101,7 @@ class Pairing:
                 names[:] = [first.name, second.name]
                 for number in range(offset, len(blocks), num_threads):
                     played[number] = play_pairs(
-                        self.game, (first, second), self.seed, blocks[number], count_game, stop
+                        self.game, (first, second), self.seed, blocks[number], count, stop
                     )
 
         with ThreadPoolExecutor(num_threads) as threads:

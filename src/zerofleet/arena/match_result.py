@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from zerofleet.arena.statistics import Estimate, estimate
 from zerofleet.games import Game
 
+PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""What a pair can bring: the mean of its two games."""
+
 
 @dataclass(frozen=True)
 class PlayedGame:
@@ -59,6 +62,11 @@ class Match:
     @property
     def pair_scores(self) -> list[float]:
         return pair_means([game.score_first_named for game in self.played])
+
+    @property
+    def pair_counts(self) -> list[int]:
+        """How often a pair brought each of PAIR_SCORES."""
+        return [self.pair_scores.count(score) for score in PAIR_SCORES]
 
     @property
     def score(self) -> float:

@@ -91,12 +91,13 @@ def play_pairs(
     players: tuple[Player, Player],
     seed: int,
     openings: dict[int, Sequence[int]],
-    on_game_over: Callable[[], None],
+    on_moves: Callable[[int], None],
     stop: Event,
 ) -> list[PlayedGame]:
     """Plays the pairs whose numbers `openings` has, in its order; two games each.
 
-    Returns early, with nothing, where `stop` is set by somebody else.
+    `on_moves` is told after each round of moves how many games ended in it. Returns early, with
+    nothing, where `stop` is set by somebody else.
     """
     games = [
         PairedGame(game, seed, pair, first_seat, opening)
@@ -110,8 +111,7 @@ def play_pairs(
                 return []
             ask(player, [each for each in under_way if each.waits_for(named)])
         still_under_way = [each for each in under_way if each.goes_on]
-        for _ in range(len(under_way) - len(still_under_way)):
-            on_game_over()
+        on_moves(len(under_way) - len(still_under_way))
         under_way = still_under_way
     return [each.result() for each in games]
 

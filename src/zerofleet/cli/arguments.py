@@ -1,5 +1,7 @@
 """Arguments that several verbs share."""
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,6 +49,16 @@ def game_of(name: str, options: list[str] | None) -> Game:
         preset = load(name).game
         name, fixed = preset.name, preset.options
     return get(name, **{**fixed, **option_values(options)})
+
+
+def refuse_unwritable(path: Path | None) -> None:
+    """Raises BadText where no file can be written: said before an hour of games, not after."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise BadText(f"{path} is a folder; give the name of a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadText(f"{path} cannot be written: {path.parent} must be a folder that can be")
 
 
 def position_of(game: Game, text: str | None, seed: int) -> Position:

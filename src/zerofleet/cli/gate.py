@@ -37,6 +37,8 @@ def gate(
 
     Example: zerofleet gate heuristic random --game connect4
     """
+    if option and not name:
+        raise BadText("--option goes with --game; without it the game is that of the run")
     game = game_of(name, option) if name else game_of_runs(first, second)
     hypotheses = Hypotheses(elo0, elo1, alpha, beta)
     with games_progress() as show:

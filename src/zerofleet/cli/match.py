@@ -9,7 +9,14 @@ import typer
 
 from zerofleet.arena import Match
 from zerofleet.arena import match as play_match
-from zerofleet.cli.arguments import GameName, GameOptions, NumThreads, PlayerText, game_of
+from zerofleet.cli.arguments import (
+    GameName,
+    GameOptions,
+    NumThreads,
+    PlayerText,
+    game_of,
+    refuse_unwritable,
+)
 from zerofleet.cli.progress import games_progress
 
 
@@ -33,6 +40,7 @@ def match(
     Example: zerofleet match beastybar heuristic random --games 200
     """
     game = game_of(name, option)
+    refuse_unwritable(save)
     with games_progress() as show:
         played = play_match(
             game,

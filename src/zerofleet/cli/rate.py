@@ -7,8 +7,9 @@ import typer
 
 from zerofleet.arena import rate as rate_players
 from zerofleet.arena.rating_picture import draw_ratings
-from zerofleet.cli.arguments import GameName, GameOptions, NumThreads, game_of
+from zerofleet.cli.arguments import GameName, GameOptions, NumThreads, game_of, refuse_unwritable
 from zerofleet.cli.progress import games_progress
+from zerofleet.metrics import needed
 
 
 def rate(
@@ -33,6 +34,9 @@ def rate(
     Example: zerofleet rate connect4 heuristic playout-20 --games 20
     """
     game = game_of(name, option)
+    refuse_unwritable(picture)
+    if picture is not None:
+        needed("matplotlib", "zerofleet[train]")
     with games_progress() as show:
         ratings = rate_players(game, players, num_games, seed, num_threads, show)
     print(ratings)

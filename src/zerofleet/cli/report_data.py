@@ -39,6 +39,8 @@ class RunData:
     ratings: list[Record]
     sampled_games: list[LoggedGame]
     newest_games: list[Episode]
+    faults: list[str]
+    """What is damaged in the log of games, and so left out."""
 
     @property
     def last_ratings(self) -> list[Record]:
@@ -56,7 +58,7 @@ def collect(run: Run) -> RunData:
     """Reads all of it."""
     has_records = (run.folder / metrics.FILE_NAME).exists()
     records = with_progress(list(metrics.read(run.folder))) if has_records else []
-    paths = sorted(run.episodes.glob("segment-*.zfl"))
+    log = GamesOnDisk(run.episodes)
     return RunData(
         run=run,
         config=read(run.config_path),
@@ -64,8 +66,9 @@ def collect(run: Run) -> RunData:
         statuses=[record for record in records if record["kind"] == "status"],
         losses=[record for record in records if record["kind"] == "train"],
         ratings=[record for record in records if record["kind"] == "rating"],
-        sampled_games=sampled_games(paths),
-        newest_games=newest_games(paths),
+        sampled_games=log.sampled(),
+        newest_games=log.newest(),
+        faults=list(log.faults.values()),
     )
 
 
@@ -89,35 +92,45 @@ def with_progress(records: list[Record]) -> list[Record]:
 # ---- games
 
 
-def sampled_games(paths: list[Path]) -> list[LoggedGame]:
-    """Games spread evenly over those that are still there, oldest first."""
-    num_games = sum(1 for path in paths for _ in games_in(path))
-    stride = max(1, math.ceil(num_games / GAMES_SAMPLED))
-    # Read again, file by file: a log can be larger than the memory.
-    sampled = islice(chain.from_iterable(map(games_in, paths)), 0, None, stride)
-    return [LoggedGame(number, Episode.decode(data)) for number, data in sampled]
+class GamesOnDisk:
+    """The files of a log of games, which a run that trains goes on to write and to remove."""
 
+    def __init__(self, folder: Path) -> None:
+        self._paths = sorted(folder.glob("segment-*.zfl"))
+        self.faults: dict[Path, str] = {}
+        """Damage in what was read."""
 
-def newest_games(paths: list[Path]) -> list[Episode]:
-    """The newest games, oldest of them first."""
-    found: list[bytes] = []
-    for path in reversed(paths):
-        found = [data for _, data in games_in(path)] + found
-        if len(found) >= GAMES_SAMPLED:
-            break
-    return [Episode.decode(data) for data in found[-GAMES_SAMPLED:]]
+    def sampled(self) -> list[LoggedGame]:
+        """Games spread evenly over those that are still there, oldest first."""
+        num_games = sum(1 for path in self._paths for _ in self._games_in(path))
+        stride = max(1, math.ceil(num_games / GAMES_SAMPLED))
+        # Read again, file by file: a log can be larger than the memory.
+        sampled = islice(chain.from_iterable(map(self._games_in, self._paths)), 0, None, stride)
+        return [LoggedGame(number, Episode.decode(data)) for number, data in sampled]
 
+    def newest(self) -> list[Episode]:
+        """The newest games, oldest of them first."""
+        found: list[bytes] = []
+        for path in reversed(self._paths):
+            found = [data for _, data in self._games_in(path)] + found
+            if len(found) >= GAMES_SAMPLED:
+                break
+        return [Episode.decode(data) for data in found[-GAMES_SAMPLED:]]
 
-def games_in(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The games of a file with their numbers. It ends where a record is torn: a run that trains is
-    about to write the rest. Damage too ends it; the log names it when the run goes on."""
-    data = path.read_bytes()
-    try:
-        text, start = read_head(data, str(path))
-        for index, record in enumerate(read_records(data, start, str(path))):
-            yield text.episodes_before + index, data[record.start : record.end]
-    except (Torn, Damaged):
-        return
+    def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
+        """The games of a file with their numbers, up to damage."""
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:  # training has let go of it meanwhile
+            return
+        try:
+            text, start = read_head(data, str(path))
+            for index, record in enumerate(read_records(data, start, str(path))):
+                yield text.episodes_before + index, data[record.start : record.end]
+        except (Torn, Damaged) as fault:
+            is_being_written = isinstance(fault, Torn) and path == self._paths[-1]
+            if not is_being_written:
+                self.faults[path] = str(fault)
 
 
 # ---- openings

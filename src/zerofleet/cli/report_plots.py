@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from zerofleet.cli.report_data import Opening, RunData, opening_tree
+from zerofleet.cli.report_elo import elo_curve
 from zerofleet.metrics import Record
 
 GREY = "#808080"
@@ -42,32 +43,52 @@ def plots(data: RunData) -> dict[str, bytes]:
 
 
 def strength(data: RunData) -> Figure:
-    """Elo where ratings have it, else the score against each opponent; over time and games."""
-    figure, (over_time, over_games) = panels(1, 2)
-    has_elo = any("elo" in record for record in data.ratings)
-    names = ("elo", "elo_low", "elo_high") if has_elo else ("score", "low", "high")
-    for number, opponent in enumerate(dict.fromkeys(each["opponent"] for each in data.ratings)):
-        records = [
-            each for each in data.ratings if each["opponent"] == opponent and names[0] in each
-        ]
-        value, low, high = ([record[name] for record in records] for name in names)
+    """Above Elo, below the score against each opponent; over time and over games."""
+    figure, (elo_over_time, elo_over_games, over_time, over_games) = panels(2, 2, height=5.8)
+    curve = elo_curve(data.ratings)
+    assert curve is not None
+    steps = curve.steps
+    minutes, games = [each.trained_s / 60 for each in steps], [each.run_games for each in steps]
+    elo = [each.elo for each in steps]
+    low, high = ([each.elo + sign * each.error for each in steps] for sign in (-1, 1))
+    for axes, along in ((elo_over_time, minutes), (elo_over_games, games)):
+        draw_with_interval(axes, along, elo, low, high, COLOURS[0], "this run")
+        for opponent, opponents_elo in curve.opponents.items():
+            axes.axhline(opponents_elo, color=GREY, linewidth=0.8, linestyle=":")
+            axes.annotate(opponent, (0, opponents_elo), color=GREY, fontsize=7, va="bottom")
+    elo_over_time.set_ylabel(f"Elo ({curve.anchor} = 0)")
+
+    for number, opponent in enumerate(curve.opponents):
+        records = [each for each in data.ratings if each["opponent"] == opponent]
+        score, low, high = ([each[name] for each in records] for name in ("score", "low", "high"))
         colour = COLOURS[number % len(COLOURS)]
-        for axes, along in (
-            (over_time, [record["trained_s"] / 60 for record in records]),
-            (over_games, [record["run_games"] for record in records]),
-        ):
-            axes.plot(along, value, color=colour, marker="o", markersize=3, label=opponent)
-            axes.fill_between(along, low, high, color=colour, alpha=0.15, linewidth=0)
-            axes.vlines(along, low, high, color=colour, alpha=0.6, linewidth=1)
+        minutes = [each["trained_s"] / 60 for each in records]
+        draw_with_interval(over_time, minutes, score, low, high, colour, opponent)
+        games = [each["run_games"] for each in records]
+        draw_with_interval(over_games, games, score, low, high, colour, opponent)
     for axes, title in ((over_time, "minutes trained"), (over_games, "games played")):
         axes.set_xlabel(title)
+        axes.set_ylim(0, 1.02)
+        axes.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    for axes in (elo_over_time, elo_over_games, over_time, over_games):
         axes.set_xlim(left=0)
-        if not has_elo:
-            axes.set_ylim(0, 1.02)
-            axes.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
-    over_time.set_ylabel("Elo" if has_elo else "score against")
+    over_time.set_ylabel("score against")
     put_legend(over_time)
     return figure
+
+
+def draw_with_interval(
+    axes: Axes,
+    along: Sequence[float],
+    value: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    colour: str,
+    label: str,
+) -> None:
+    axes.plot(along, value, color=colour, marker="o", markersize=3, label=label)
+    axes.fill_between(along, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.vlines(along, low, high, color=colour, alpha=0.6, linewidth=1)
 
 
 def losses(data: RunData) -> Figure:

@@ -124,6 +124,7 @@ class Rater:
                     "low": low,
                     "high": high,
                     "points": found.points.mean,
+                    "pairs": found.pair_counts,
                     "simulations": self.settings.simulations,
                     "elapsed_s": round(time.monotonic() - self._started_s, 1),
                 }

@@ -1,7 +1,8 @@
 """The heuristic of backgammon: the race, blots within reach, and points that are held.
 
-A position is worth, to whoever is about to roll, what one side has less what the other has. See
-cpp/games/backgammon/rules.h for the bytes of an observation.
+A position is worth, to whoever is about to roll, what one side has less what the other has, pressed
+between -1 and 1: so a game that is won is worth more. See cpp/games/backgammon/rules.h for the bytes
+of an observation.
 """
 
 import numpy as np
@@ -21,14 +22,14 @@ ON_BAR = 0.08
 
 
 def values(observations_BN: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """What positions before the roll are worth to their observer, about in points."""
+    """What positions before the roll are worth to their observer, between -1 and 1."""
     rows_BN = observations_BN.astype(np.float64)
     own_BP, other_BP = rows_BN[:, :24], rows_BN[:, 26:50]
     own_bar_B, other_bar_B = rows_BN[:, 24], rows_BN[:, 50]
     roller = side(own_BP, own_bar_B, other_BP, other_bar_B, READY)
     waiter = side(other_BP[:, ::-1], other_bar_B, own_BP[:, ::-1], own_bar_B, 1.0)
-    difference: NDArray[np.float32] = (roller - waiter).astype(np.float32)
-    return difference
+    worth_B: NDArray[np.float32] = np.tanh((roller - waiter) / 4).astype(np.float32)
+    return worth_B
 
 
 def side(

@@ -1,0 +1,67 @@
+"""The strength of a run over its steps, as Elo, from the matches that it was rated by.
+
+All ratings are fitted together: each rated step and each opponent is a player. So the scale is one
+for the whole run, and opponents get a rating too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zerofleet.arena.elo import PairScores, fit_elo
+from zerofleet.arena.match_result import PAIR_SCORES
+from zerofleet.arena.ratings import ANCHOR
+from zerofleet.metrics import Record
+
+
+@dataclass(frozen=True)
+class RatedStep:
+    step: int
+    trained_s: float
+    run_games: int
+    elo: float
+    error: float
+    """Half the width of the 95 % interval."""
+
+
+@dataclass(frozen=True)
+class EloCurve:
+    anchor: str
+    """The opponent whose Elo is 0."""
+    steps: list[RatedStep]
+    opponents: dict[str, float]
+
+
+def elo_curve(ratings: Sequence[Record]) -> EloCurve | None:
+    """None where nothing was rated. Records have trained_s and run_games, see report_data."""
+    if not ratings:
+        return None
+    opponents = list(dict.fromkeys(str(record["opponent"]) for record in ratings))
+    anchor = ANCHOR if ANCHOR in opponents else opponents[0]
+    last_of_step = {int(record["step"]): record for record in ratings}
+    numbers = {name: number for number, name in enumerate([*opponents, *last_of_step])}
+    elo, errors = fit_elo(
+        len(numbers),
+        [
+            PairScores(
+                numbers[int(record["step"])], numbers[str(record["opponent"])], pair_scores(record)
+            )
+            for record in ratings
+        ],
+        numbers[anchor],
+    )
+    steps = [
+        RatedStep(
+            step,
+            record["trained_s"],
+            record["run_games"],
+            float(elo[numbers[step]]),
+            float(errors[numbers[step]]),
+        )
+        for step, record in last_of_step.items()
+    ]
+    return EloCurve(anchor, steps, {name: float(elo[numbers[name]]) for name in opponents})
+
+
+def pair_scores(record: Record) -> list[float]:
+    counts = zip(PAIR_SCORES, record["pairs"], strict=True)
+    return [score for score, count in counts for _ in range(count)]
