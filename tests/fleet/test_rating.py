@@ -1,0 +1,80 @@
+"""Ratings in training: results are kept with what was rated, and a wrong opponent is found early."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import zerofleet as zf
+from zerofleet import metrics
+from zerofleet.errors import Unsupported
+
+SMALL = [
+    "search.num_simulations=8",
+    "replay.least_positions=200",
+    "train.batch_size=32",
+    "train.publish_every_steps=20",
+    "train.keep_checkpoints=1",
+    "rating.simulations=4",
+    "rating.opponents=[random, start]",
+]
+
+
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+
+
+def ratings(folder):
+    return [record for record in metrics.read(folder) if record["kind"] == "rating"]
+
+
+def test_the_newest_weights_are_rated_in_between_and_at_the_end_and_stay(tmp_path):
+    often = ["rating.every=0.03", "rating.games=4", "rating.final_games=10"]
+    run = zf.train("tictactoe", run="r", steps=400, settings=[*SMALL, *often])
+    found = ratings(tmp_path / "r")
+    between, end = found[:-2], found[-2:]
+    assert between
+    assert {record["games"] for record in between} == {4}
+    assert [(each["step"], each["opponent"], each["games"]) for each in end] == [
+        (400, "random", 10),
+        (400, "start", 10),
+    ]
+    for record in found:
+        assert 0 <= record["low"] <= record["score"] <= record["high"] <= 1
+        assert sum(record["pairs"]) == record["games"] / 2
+        kept = json.loads((run.weights / f"{record['step']:09d}.rating").read_text())
+        assert record["opponent"] in [each["opponent"] for each in kept]
+        zf.arena.player(run.game(), f"run:r@{record['step']},sims=0")
+
+
+def test_an_unknown_opponent_is_refused_before_anything_is_played(tmp_path):
+    with pytest.raises(Unsupported, match="unknown player 'nobody'"):
+        zf.train("tictactoe", run="r", steps=5, settings=[*SMALL, "rating.opponents=[nobody]"])
+    assert ratings(tmp_path / "r") == []
+
+
+def test_ctrl_c_in_the_last_rating_ends_it_and_keeps_the_run(tmp_path):
+    settings = [*SMALL, "rating.every=0", "rating.final_games=100000"]
+    process = subprocess.Popen(
+        [
+            sys.executable, "-c", "from zerofleet.cli import main; main()",
+            "train", "tictactoe", "--run", "r", "--steps", "20",
+            *(word for each in settings for word in ("--set", each)),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    weights = tmp_path / "r" / "weights" / "000000020.rating"
+    deadline_s = time.monotonic() + 120
+    while not weights.exists() and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "r: 20 steps" in output
+    assert ratings(tmp_path / "r") == []
