@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,17 +18,31 @@ def processor():
     return platform.machine()
 
 
-def record(name, command, found):
-    """Writes bench/results/NAME-DATE.json and says so."""
+def commit():
     git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    now = datetime.datetime.now(datetime.UTC)
-    facts = {
-        "date": now.isoformat(timespec="seconds"),
-        "commit": subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip(),
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        return "unknown: not in a checkout"
+    return subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def facts(command):
+    """Where, when and from what something was measured."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": commit(),
         "command": command,
         "processor": processor(),
         "cores": os.cpu_count(),
     }
-    path = ROOT / "bench" / "results" / f"{name}-{now:%Y%m%d-%H%M}.json"
-    path.write_text(json.dumps(facts | found, indent=1) + "\n")
+
+
+def result_path(name):
+    now = datetime.datetime.now(datetime.UTC)
+    return ROOT / "bench" / "results" / f"{name}-{now:%Y%m%d-%H%M}.json"
+
+
+def record(name, command, found):
+    """Writes bench/results/NAME-DATE.json and says so."""
+    path = result_path(name)
+    path.write_text(json.dumps(facts(command) | found, indent=1) + "\n")
     print(f"recorded in {path.relative_to(ROOT)}")
