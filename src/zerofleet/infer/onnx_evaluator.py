@@ -5,7 +5,6 @@ Shapes: B observations, N bytes of an observation.
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
 class OnnxEvaluator:
     """Answers with the weights of a network, or of a file that `zf.nets.export_onnx` wrote.
 
-    To export a network takes seconds and is done once in a process for all networks of a spec. New
-    weights cost building a session: 12 to 55 ms for the tiny networks, 0.3 s for the largest (one
-    core).
+    To export a network takes seconds, and is done once for all networks of a spec. New weights cost
+    building a session: 12 to 55 ms for the tiny networks, 0.3 s for the largest (one core).
     """
 
     def __init__(
@@ -88,22 +86,13 @@ def is_path(source: object) -> bool:
 
 def model_of(source: "Network | str | Path") -> onnx.ModelProto:
     if not isinstance(source, (str, Path)):
-        return onnx.load_model_from_string(exported(json.dumps(source.spec.to_dict())))
+        from zerofleet.infer.exports import exported
+
+        return exported(source.spec)
     try:
         return onnx.load_model(source)
     except DecodeError as error:
         raise BadBytes(f"{source}: not an ONNX file ({error})") from None
-
-
-@lru_cache(maxsize=8)
-def exported(spec: str) -> bytes:
-    """A network of this spec as ONNX; its weights are to be put in."""
-    from zerofleet import nets
-    from zerofleet.nets.onnx import to_onnx
-
-    network = nets.from_spec(nets.NetworkSpec.from_dict(json.loads(spec)))
-    data: bytes = to_onnx(network).SerializeToString()
-    return data
 
 
 def state_shapes(model: onnx.ModelProto, name: str) -> Shapes:

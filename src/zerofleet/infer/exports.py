@@ -1,0 +1,55 @@
+"""Networks as ONNX without their own weights: exported once, then kept in the cache folder.
+
+An export takes seconds, in which every match and every game against a run would wait.
+"""
+
+import hashlib
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import onnx
+import torch
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from zerofleet import nets
+from zerofleet.games.build import cache_folder
+from zerofleet.nets.onnx import to_onnx
+
+
+def exported(spec: nets.NetworkSpec) -> onnx.ModelProto:
+    """A network of this spec; its weights are to be put in."""
+    return onnx.load_model_from_string(exported_bytes(json.dumps(spec.to_dict(), sort_keys=True)))
+
+
+@lru_cache(maxsize=8)
+def exported_bytes(spec: str) -> bytes:
+    path = cache_folder() / "onnx" / f"{key_of(spec)}.onnx"
+    try:
+        data = path.read_bytes()
+        onnx.load_model_from_string(data)
+        return data
+    except (OSError, DecodeError):  # not there yet, or damaged
+        network = nets.from_spec(nets.NetworkSpec.from_dict(json.loads(spec)))
+        made: bytes = to_onnx(network).SerializeToString()
+        keep(path, made)
+        return made
+
+
+def key_of(spec: str) -> str:
+    """Changes with the spec, with how networks are written, and with torch, which exports them."""
+    sources = sorted(Path(nets.__file__).parent.glob("*.py"))
+    parts = [spec.encode(), torch.__version__.encode(), *(path.read_bytes() for path in sources)]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Other processes may do the same at the same time. Where nothing can be kept, nothing is."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)

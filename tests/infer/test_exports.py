@@ -1,0 +1,54 @@
+"""An export is made once for a spec, and a damaged one is made again."""
+
+import numpy as np
+import pytest
+import torch
+
+import zerofleet as zf
+from zerofleet import nets
+from zerofleet.infer import exports
+from zerofleet.infer.onnx_evaluator import OnnxEvaluator
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROFLEET_CACHE", str(tmp_path))
+    exports.exported_bytes.cache_clear()
+    yield tmp_path / "onnx"
+    exports.exported_bytes.cache_clear()
+
+
+def answers(network, rows):
+    return OnnxEvaluator(network)(rows)
+
+
+def test_what_is_kept_answers_with_the_weights_of_each_network(cache):
+    game = zf.games.get("connect4")
+    rows = np.random.default_rng(1).integers(0, 3, (5, game.observation_bytes), dtype=np.uint8)
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        network = nets.build(game, "tiny").eval()
+        with torch.inference_mode():
+            expected = network(torch.from_numpy(rows)).policy_logits_BA
+        exports.exported_bytes.cache_clear()  # as another process would find it
+        assert np.allclose(answers(network, rows)[0], expected.numpy(), atol=1e-5)
+        assert len(list(cache.iterdir())) == 1
+
+
+def test_a_damaged_export_is_made_again(cache):
+    game = zf.games.get("connect4")
+    network = nets.build(game, "tiny").eval()
+    rows = np.zeros((1, game.observation_bytes), np.uint8)
+    before = answers(network, rows)
+    (path,) = cache.iterdir()
+    path.write_bytes(b"\xff\xff damaged")
+    exports.exported_bytes.cache_clear()
+    assert np.array_equal(answers(network, rows)[0], before[0])
+    assert path.stat().st_size > 1000
+
+
+def test_other_options_are_another_export(cache):
+    game = zf.games.get("connect4")
+    for num_blocks in (1, 2):
+        OnnxEvaluator(nets.build(game, "tiny", num_blocks=num_blocks))
+    assert len(list(cache.iterdir())) == 2
