@@ -157,7 +157,7 @@ def test_differences_are_named_in_full_with_both_values() -> None:
         ("train.learning_rate=.nan", "train.learning_rate must be a finite number, got NaN"),
         ("run.seed=2026-11-15", 'run.seed must be a valid integer, got "2026-11-15"'),
         ("search=3", "search must be a section of settings, got 3"),
-        ("search.prove.deep=3", "search.prove must be a valid boolean, got {\"deep\": 3}"),
+        ("search.prove.deep=3", 'search.prove must be a valid boolean, got {"deep": 3}'),
         ("game.options.size=[9]", "game.options.size must be a number or a word, got [9]"),
         ("game.options.siz=9", "gomoku: unknown option siz; did you mean size?"),
         ("game.options.size=99", "gomoku: size must be 3"),

@@ -28,8 +28,8 @@ MAY_IMPORT["fleet"] = set(MAY_IMPORT)
 MAY_IMPORT["web"] = {"games", "search", "replay", "weights", "arena", "fleet"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
-# Modules beside the rooms that every room may import; they themselves import no room, but for the
-# three that must know what is played.
+# Modules beside the rooms that every room may import; they themselves import no room, but for
+# those that must know what is played.
 SHARED = {
     "_core",
     "bus",
@@ -40,9 +40,12 @@ SHARED = {
     "packs",
     "run_folders",
     "run_games",
+    "run_lock",
+    "run_summaries",
     "settings",
+    "settings_text",
 }
-ABOVE_GAMES = {"config", "run_folders", "run_games"}
+ABOVE_GAMES = {"config", "run_folders", "run_games", "run_summaries"}
 TORCH_ROOMS = {"nets", "infer", "training"}
 
 CPP_ORDER = ["base", "games", "search", "record", "solve", "selfplay", "bind", "tests"]

@@ -11,7 +11,8 @@ import pytest
 from zerofleet import config, packs
 from zerofleet.errors import BadBytes, BadText, Inconsistent, TooLarge, Unsupported
 from zerofleet.packs import pack, unpack
-from zerofleet.run_folders import Run, RunInUse, create_or_open, remove
+from zerofleet.run_folders import Run, create_or_open, remove
+from zerofleet.run_lock import RunInUse
 
 MIB = 1 << 20
 

@@ -15,15 +15,9 @@ from zerofleet import config
 from zerofleet.config import Config
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
 from zerofleet.metrics import MetricsLog
-from zerofleet.run_folders import (
-    Run,
-    RunInUse,
-    config_for,
-    create_or_open,
-    find,
-    remove,
-    runs,
-)
+from zerofleet.run_folders import Run, config_for, create_or_open, find, remove
+from zerofleet.run_lock import RunInUse
+from zerofleet.run_summaries import runs
 
 
 @pytest.fixture(autouse=True)

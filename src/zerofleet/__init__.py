@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zerofleet import arena, errors, games, search, selfplay
 from zerofleet._core import CHANCE, OVER
-from zerofleet.run_folders import runs
+from zerofleet.run_summaries import runs
 
 if TYPE_CHECKING:
     from zerofleet.fleet.api import train

@@ -22,7 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zerofleet.errors import BadBytes, BadText, Inconsistent, TooLarge, Unsupported
 from zerofleet.files import write_whole
-from zerofleet.run_folders import LOCK, Run, check_name, locked, read_run, runs_folder
+from zerofleet.run_folders import Run, check_name, read_run, runs_folder
+from zerofleet.run_lock import LOCK, locked
 
 FORMAT = 1
 LIST_ENDING = ".pack.json"

@@ -11,42 +11,35 @@ A run that exists is gone on with. One process has a run at a time; when it dies
 the next can have it.
 """
 
-import fcntl
 import json
 import os
 import re
 import shutil
-import socket
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from zerofleet import metrics
 from zerofleet.config import Config, GameConfig, differences, load, read, unknown_name
-from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported, ZerofleetError
+from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
 from zerofleet.files import write_whole
 from zerofleet.games import Game
-from zerofleet.run_games import game_of_run, game_text, refuse_other_game
+from zerofleet.run_games import game_of_run, refuse_other_game
+from zerofleet.run_lock import LOCK, locked
 
 FORMAT = 1
 """Of a run folder. It changes when folders of before can no longer be gone on with."""
 
-FACTS, CONFIG, LOCK = "run.json", "config.yaml", "run.lock"
+FACTS, CONFIG = "run.json", "config.yaml"
 MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
 """What a folder holds before it is a run."""
 
 FIXED_SECTION = "network"
 """Settings that a run keeps for good, as it does its game."""
-
-
-class RunInUse(ZerofleetError):
-    """Another process has this run."""
 
 
 class RunFacts(BaseModel):
@@ -99,20 +92,6 @@ class Run:
         return self.folder / "weights"
 
 
-@dataclass(frozen=True)
-class RunSummary:
-    """A line of a list of runs."""
-
-    name: str
-    game: str
-    num_steps: int
-    num_games: int
-    age_s: float
-    size_bytes: int
-    fault: str
-    """What is wrong with its folder; else empty."""
-
-
 # ---- finding
 
 
@@ -139,29 +118,6 @@ def folder_of(name: str) -> Path:
     return runs_folder() / name
 
 
-def runs() -> list[RunSummary]:
-    """All runs by name, with how far they are. A damaged one is listed with its fault."""
-    return [summary(runs_folder() / name) for name in run_names()]
-
-
-def summary(folder: Path) -> RunSummary:
-    size_bytes = folder_bytes(folder)
-    try:
-        run = read_run(folder)
-        newest = metrics.latest(folder).values()
-    except ZerofleetError as error:
-        return RunSummary(folder.name, "?", 0, 0, 0, size_bytes, str(error))
-    return RunSummary(
-        name=run.name,
-        game=game_text(run.facts.game, run.facts.options),
-        num_steps=max((record["step"] for record in newest), default=0),
-        num_games=max((record.get("games", 0) for record in newest), default=0),
-        age_s=time.time() - run.facts.created.timestamp(),
-        size_bytes=size_bytes,
-        fault="",
-    )
-
-
 def read_run(folder: Path) -> Run:
     """What a run folder says of itself. One of another format is refused."""
     path = folder / FACTS
@@ -175,14 +131,6 @@ def read_run(folder: Path) -> Run:
         return Run(folder, RunFacts.model_validate_json(text))
     except (OSError, json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
         raise BadBytes(f"{path} is damaged: {str(error).splitlines()[0]}") from None
-
-
-def folder_bytes(folder: Path) -> int:
-    size_bytes = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # a run that is training removes files
-            size_bytes += path.lstat().st_size if path.is_file() else 0
-    return size_bytes
 
 
 # ---- having
@@ -286,26 +234,6 @@ def at_new_place(run: Run, source: str) -> Run:
     facts = run.facts.model_copy(update={"game": source})
     write_facts(run.folder, facts)
     return Run(run.folder, facts)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keeps other processes from having the run in a folder."""
-    with (folder / LOCK).open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise RunInUse(
-                f"{folder} is in use by {file.read().strip() or 'another process'}; stop that, or "
-                "use another name"
-            ) from None
-        if os.fstat(file.fileno()).st_nlink == 0:
-            raise RunInUse(f"{folder} was being removed; try again")
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
-        yield
 
 
 def remove(name: str) -> None:

@@ -151,6 +151,18 @@ def test_gnubg_that_is_missing_is_an_error_with_its_package(
 
 
 @needs_gnubg
+def test_a_folder_whose_name_is_too_long_for_a_socket_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    with pytest.raises(EngineFailed, match=r"longlong.*set TMPDIR to a shorter"):
+        GnubgPlayer(plies=0)
+    assert list(folder.iterdir()) == []
+
+
+@needs_gnubg
 def test_gnubg_that_dies_is_an_error(game: zf.games.Game) -> None:
     with GnubgPlayer(plies=0) as player:
         player._gnubg._process.kill()

@@ -162,6 +162,15 @@ def test_an_answer_of_no_use_is_an_error_and_no_move(
         engine.choose(game.from_text("a9"))
 
 
+def test_a_second_answer_is_an_error_and_not_the_next_move(
+    tmp_path: Path, game: zf.games.Game
+) -> None:
+    with GomocupPlayer(scripted(tmp_path, move="echo 2,0; echo 3,0"), game) as engine:
+        assert engine.choose(game.from_text("a9")) == 2
+        with pytest.raises(EngineFailed, match="said '3,0' before it was asked BOARD"):
+            engine.choose(game.from_text("a9 c9 b9"))
+
+
 def test_a_size_that_the_engine_does_not_play_is_its_own_words(
     tmp_path: Path, game: zf.games.Game
 ) -> None:

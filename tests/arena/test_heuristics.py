@@ -82,6 +82,20 @@ def test_backgammon_makes_the_points_that_everybody_makes(dice, play):
     assert position == expected
 
 
+def test_backgammon_ends_a_game_that_is_won():
+    """However far the other still has to go: 4/2 with the 2 would leave a checker."""
+    points = [0] * 24
+    points[4 - 1] = points[2 - 1] = 1
+    points[0] -= 14  # the other's, 24 points from home; one is off, so there is no gammon
+    position = zf.games.get("backgammon").from_describe(
+        {"points": points, "player": 0, "dice": [4, 2]}
+    )
+    player = zf.arena.player("backgammon", "heuristic")
+    while position.to_move == 0:
+        position.play(player.choose(position))
+    assert position.to_move == zf.OVER
+
+
 def test_what_is_good_for_one_is_bad_for_the_other():
     """A checker on the bar is worth less than one in play, whoever's it is."""
     rows = np.zeros((3, 62), np.uint8)

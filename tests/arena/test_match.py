@@ -5,6 +5,7 @@ import random
 import pytest
 
 import zerofleet as zf
+from zerofleet.arena.openings import openings as known_openings
 from zerofleet.arena.starts import opening_of_each_pair, random_opening
 from zerofleet.arena.statistics import estimate
 from zerofleet.errors import BadText, IllegalAction, Inconsistent
@@ -144,6 +145,14 @@ def test_threads_do_not_change_the_games():
     assert other_seed.episodes != one.episodes
 
 
+def test_threads_that_share_a_network_play_the_games_that_one_plays(run_of_beastybar):
+    one, three = (
+        zf.arena.match("beastybar", "run:bb,sims=4", "run:bb@0,sims=0", 140, num_threads=threads)
+        for threads in (1, 3)
+    )
+    assert one.episodes == three.episodes
+
+
 def test_an_illegal_answer_stops_the_match_and_is_named():
     with pytest.raises(IllegalAction) as error:
         zf.arena.match("connect4", "random", lambda: Always(3, "stubborn"), num_games=8)
@@ -181,7 +190,27 @@ def test_progress_comes_to_the_end():
     zf.arena.match(
         "connect4", "random", "random", 100, on_progress=lambda done, of: told.append((done, of))
     )
-    assert told == [(number, 100) for number in range(1, 101)]
+    num_done = [done for done, _ in told]
+    assert num_done == sorted(num_done)
+    assert num_done[0] == 0
+    assert told[-1] == (100, 100)
+
+
+def test_whoever_is_told_the_progress_can_end_a_match_before_a_game_is_over():
+    num_moves = 0
+
+    class Counted(LowestFirst):
+        def choose_many(self, positions, seeds):
+            nonlocal num_moves
+            num_moves += len(positions)
+            return super().choose_many(positions, seeds)
+
+    def stop(num_done, num_games):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        zf.arena.match("gomoku", Counted, "random", 2, num_threads=1, on_progress=stop)
+    assert num_moves == 1  # in the game of the pair in which it is to move
 
 
 def test_games_come_in_pairs():
@@ -213,6 +242,26 @@ def test_an_opening_comes_again_only_after_all_others():
     drawn = opening_of_each_pair(game, 5, 14, openings)
     assert sorted(drawn[:7]) == sorted(drawn[7:]) == openings
     assert drawn != opening_of_each_pair(game, 6, 14, openings)
+
+
+def test_players_that_answer_alike_play_no_game_twice_however_many_pairs_there_are():
+    """Else games that are known already would count as new ones, and narrow the interval."""
+    game = zf.games.get("connect4")
+    num_listed = len(known_openings(game))
+    drawn = opening_of_each_pair(game, 5, 3 * num_listed)
+    assert sorted(drawn[:num_listed]) == sorted(known_openings(game))
+    assert [each[:-2] for each in drawn[num_listed:]] == drawn[:num_listed] * 2
+    assert len({tuple(each) for each in drawn}) > 2.9 * num_listed
+    for opening in drawn:
+        position = game.new_position()
+        for action in opening:
+            position.play(action)
+        assert position.to_move != zf.OVER
+
+
+def test_openings_that_are_given_must_be_some():
+    with pytest.raises(BadText, match="openings must hold at least one"):
+        zf.arena.match("connect4", "random", "random", num_games=2, openings=[])
 
 
 def test_a_random_opening_does_not_end_the_game():

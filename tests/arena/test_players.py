@@ -36,6 +36,7 @@ def test_an_unknown_text_names_the_known_forms():
         ("backgammon", "gomocup:brain", "gomocup:brain plays gomoku"),
         ("beastybar", "run:bb,sims=-1", "sims=N needs a whole number from 0 on"),
         ("beastybar", "run:bb,speed=9", "unknown setting 'speed=9'"),
+        ("beastybar", "run:bb,sims=50,greedy", "greedy has no tree"),
         ("beastybar", "run:bb@x", "@STEP needs a whole number"),
         ("beastybar", "run:bc", "unknown run bc; known: bb"),
         ("beastybar", "run:bb@8", "weights 8 refused"),
@@ -126,7 +127,11 @@ def test_greedy_takes_a_win_in_one_from_both_seats():
 
 
 @pytest.mark.parametrize(
-    "text", ["heuristic", "aggressive", "defensive", "playout-30", "run:bb,greedy", "run:bb,sims=0"]
+    "text",
+    [
+        *("heuristic", "aggressive", "defensive", "playout-30"),
+        *("run:bb,greedy", "run:bb,sims=0", "run:bb,sims=12", "run:bb,sims=12,root=gumbel"),
+    ],
 )
 def test_what_a_player_cannot_see_does_not_change_its_choice(
     text, run_of_beastybar, random_positions

@@ -99,6 +99,12 @@ def test_gate_says_its_verdict_by_its_exit_status(capsys: pytest.CaptureFixture[
             "neither player is a run that knows its game; say --game",
         ),
         (["gate", "run:nothing", "random"], "unknown run nothing"),
+        (["gate", "run:c4", "random", "--option", "size=9"], "--option goes with --game"),
+        (
+            ["match", "connect4", "random", "random", "--save", "no-folder/games"],
+            "no-folder/games cannot be written: no-folder must be a folder",
+        ),
+        (["rate", "connect4", "heuristic", "--picture", "."], ". is a folder; give the name"),
         (["gate", "random", "random", "--game", "connect4", "--elo1", "0"], "elo0 must be below"),
     ],
 )

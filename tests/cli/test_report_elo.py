@@ -33,5 +33,20 @@ def test_opponents_and_steps_are_on_one_scale():
     assert [step.elo for step in curve.steps] == pytest.approx([400, 1200], abs=6)
 
 
+def test_opponents_that_were_changed_altogether_leave_the_curve_of_the_anchor():
+    curve = elo_curve(
+        [
+            rating(1, "playout-9", won=9, lost=9),
+            rating(2, "random", won=10_000, lost=1_000),
+            rating(2, "start", won=1, lost=1),
+            rating(3, "start", won=1, lost=1),
+        ]
+    )
+    assert curve is not None
+    assert curve.anchor == "random"
+    assert [step.step for step in curve.steps] == [2, 3]
+    assert set(curve.opponents) == {"random", "start"}
+
+
 def test_without_ratings_there_is_no_curve():
     assert elo_curve([]) is None

@@ -1,4 +1,4 @@
-"""Ratings in training: results are kept with what was rated, and a wrong opponent is found early."""
+"""Ratings in training: kept with what was rated; a wrong opponent is found early."""
 
 import json
 import signal

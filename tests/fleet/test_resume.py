@@ -110,6 +110,7 @@ def newest_weights_hash(folder):
 
 def check_deterministic(tmp_path, steps, num_kills):
     run_to_the_end(tmp_path / "whole", steps, deterministic=True)
+    assert newest_weights_hash(tmp_path / "whole")[0] == f"{steps:09d}.safetensors"
     run_with_kills(tmp_path / "killed", steps, True, num_kills, seed=1)
     assert ids_of(tmp_path / "killed") == ids_of(tmp_path / "whole")
     assert losses_of(tmp_path / "killed") == losses_of(tmp_path / "whole")

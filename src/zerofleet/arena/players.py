@@ -100,6 +100,8 @@ def network_maker(game: Game, text: str, kind: str, rest: str) -> Maker:
                 f"player {text!r}: unknown setting {setting!r}; known: sims=N, greedy, "
                 "root=puct, root=gumbel"
             )
+    if greedy and len(settings) > 1:
+        raise BadText(f"player {text!r}: greedy has no tree, so no other setting goes with it")
     evaluator = load_evaluator(game, text, kind, source)
     if greedy:
         return lambda: GreedyPlayer(text, partial(values_of, evaluator, game))

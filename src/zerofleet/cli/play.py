@@ -15,8 +15,9 @@ from zerofleet.cli.play_game import Board, Habits
 from zerofleet.cli.play_record import SEATS, GameRecord, read_record
 from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source, names
-from zerofleet.run_folders import Run, find, runs
+from zerofleet.run_folders import Run, find
 from zerofleet.run_games import game_text
+from zerofleet.run_summaries import runs
 from zerofleet.weights import WeightsStore
 
 STRANGER = "playout-1000"

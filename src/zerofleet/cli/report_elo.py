@@ -1,7 +1,8 @@
 """The strength of a run over its steps, as Elo, from the matches that it was rated by.
 
 All ratings are fitted together: each rated step and each opponent is a player. So the scale is one
-for the whole run, and opponents get a rating too.
+for the whole run, and opponents get a rating too. Where the opponents were changed altogether in
+mid-run nothing connects what was rated before and after; then only the part of the anchor has Elo.
 """
 
 from collections.abc import Sequence
@@ -35,8 +36,11 @@ def elo_curve(ratings: Sequence[Record]) -> EloCurve | None:
     """None where nothing was rated. Records have trained_s and run_games, see report_data."""
     if not ratings:
         return None
-    opponents = list(dict.fromkeys(str(record["opponent"]) for record in ratings))
-    anchor = ANCHOR if ANCHOR in opponents else opponents[0]
+    anchor = ANCHOR if ANCHOR in opponents_in(ratings) else opponents_in(ratings)[0]
+    # A step that was rated again counts once, by its last rating.
+    last = {(record["step"], record["opponent"]): record for record in ratings}
+    ratings = connected(list(last.values()), anchor)
+    opponents = opponents_in(ratings)
     last_of_step = {int(record["step"]): record for record in ratings}
     numbers = {name: number for number, name in enumerate([*opponents, *last_of_step])}
     elo, errors = fit_elo(
@@ -60,6 +64,20 @@ def elo_curve(ratings: Sequence[Record]) -> EloCurve | None:
         for step, record in last_of_step.items()
     ]
     return EloCurve(anchor, steps, {name: float(elo[numbers[name]]) for name in opponents})
+
+
+def opponents_in(ratings: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(str(record["opponent"]) for record in ratings))
+
+
+def connected(ratings: Sequence[Record], anchor: str) -> list[Record]:
+    """The ratings of steps that played the anchor, or somebody who is connected with it."""
+    opponents, num_known = {anchor}, 0
+    while len(opponents) > num_known:
+        num_known = len(opponents)
+        steps = {each["step"] for each in ratings if each["opponent"] in opponents}
+        opponents |= {each["opponent"] for each in ratings if each["step"] in steps}
+    return [each for each in ratings if each["step"] in steps]
 
 
 def pair_scores(record: Record) -> list[float]:

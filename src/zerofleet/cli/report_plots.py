@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from zerofleet.cli.report_data import Opening, RunData, opening_tree
-from zerofleet.cli.report_elo import elo_curve
+from zerofleet.cli.report_elo import elo_curve, opponents_in
 from zerofleet.metrics import Record
 
 GREY = "#808080"
@@ -58,7 +58,7 @@ def strength(data: RunData) -> Figure:
             axes.annotate(opponent, (0, opponents_elo), color=GREY, fontsize=7, va="bottom")
     elo_over_time.set_ylabel(f"Elo ({curve.anchor} = 0)")
 
-    for number, opponent in enumerate(curve.opponents):
+    for number, opponent in enumerate(opponents_in(data.ratings)):
         records = [each for each in data.ratings if each["opponent"] == opponent]
         score, low, high = ([each[name] for each in records] for name in ("score", "low", "high"))
         colour = COLOURS[number % len(COLOURS)]

@@ -12,8 +12,9 @@ from zerofleet.config import read
 from zerofleet.errors import BadBytes
 from zerofleet.packs import DEFAULT_PART_BYTES, pack, unpack
 from zerofleet.replay.segment import read_head
-from zerofleet.run_folders import Run, find, folder_of, remove, summary
-from zerofleet.run_folders import runs as all_runs
+from zerofleet.run_folders import Run, find, folder_of, remove
+from zerofleet.run_summaries import runs as all_runs
+from zerofleet.run_summaries import summary
 
 RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")]
 

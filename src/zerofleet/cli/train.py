@@ -12,7 +12,7 @@ from zerofleet.cli.live import LiveScreen
 from zerofleet.cli.output import print_table
 from zerofleet.cli.report import write_report
 from zerofleet.config import Config
-from zerofleet.errors import Unsupported
+from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
 from zerofleet.run_folders import Run, config_for
@@ -125,5 +125,5 @@ def say_what_now(run: Run, game: str) -> None:
     print(f"play it:    zerofleet play {game} --against run:{run.name}")
     try:
         print(f"report:     {write_report(run)}")
-    except Unsupported as error:
+    except ZerofleetError as error:
         print(f"no report:  {error}")

@@ -130,8 +130,7 @@ class Session:
         screen.say(self._first_words())
 
     def stop_soon(self) -> None:
-        """What a first Ctrl-C does."""
-        self.screen.say("stopping after this step; Ctrl-C again to stop at once")
+        """What a first Ctrl-C does. It may come in the midst of a print, so it prints nothing."""
         self.bus.stop()
         self.rater.interrupt()
 
@@ -183,12 +182,7 @@ class Session:
             config.run.seed,
             self.num_starts * MAX_WORKERS + number,
         )
-        return Worker(
-            driver,
-            self._make_evaluator(),
-            self.bus,
-            self.loop.may_play,
-        )
+        return Worker(driver, self._make_evaluator(), self.bus, self.loop.may_play)
 
     def _make_evaluator(self) -> Evaluator:
         network = copy.deepcopy(self.loop.trainer.network).eval()
@@ -210,8 +204,11 @@ class Session:
             if episodes is None:
                 return  # stopped in mid-round: the round is played again when the run goes on
             self.loop.take_in(episodes)
-            while self.loop.replay.limiter.may_train(batch_size):
-                self.loop.step(self._progress_without_clock())
+            while (
+                self.loop.replay.limiter.may_train(batch_size)
+                and (progress := self._progress_without_clock()) < 1
+            ):
+                self.loop.step(progress)
             self.loop.report()
             evaluator.load(self.loop.trainer.average, self.loop.step_count)
             self.num_rounds += 1
@@ -251,12 +248,15 @@ class Session:
 
     def finish(self) -> None:
         """Writes what is left; a run that has come to its end is rated."""
+        if self.stop_wish.asked:
+            self.screen.say("stopping: a checkpoint is written; Ctrl-C again to stop at once")
         self.loop.report()
-        if not self.config.run.deterministic or self.loop.checkpoint_is_due():
-            self.loop.save(self._rest())
+        self.loop.save(self._rest())
         num_games = self.config.rating.final_games
         if num_games and self.loop.step_count > self.first_step and not self.stop_wish.asked:
-            self.rater.rate(self.loop.step_count, self.loop.copy_average(), num_games)
+            num_threads = self.config.run.num_threads or None
+            average = self.loop.copy_average()
+            self.rater.rate(self.loop.step_count, average, num_games, num_threads)
 
     def _progress(self) -> float:
         """Share of the way to the first of the run's ends; 0 where it has none."""

@@ -59,7 +59,7 @@ class Rater:
         # All players are made now: an unknown one is refused before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
         self._evaluator = make_evaluator()
-        self._opponents = {text: self._maker_of(text) for text in settings.opponents}
+        self._opponents = {text: self._maker_of(text) for text in self._known_opponents()}
 
     def is_due(self) -> bool:
         """Whether it is time to rate again, and the last rating is over."""
@@ -100,14 +100,14 @@ class Rater:
         name = f"step {version}"
         results: list[dict[str, Value]] = []
         self._weights.add_rating(version, results)  # from now on they are kept
-        for opponent in self.settings.opponents:
+        for opponent, make_opponent in self._opponents.items():
             try:
                 found = arena.match(
                     self._game,
                     lambda: SearchPlayer(name, evaluator, self.settings.simulations),
-                    self._opponents[opponent],
+                    make_opponent,
                     num_games=num_games,
-                    seed=self._seed,
+                    seed=self._seed + version,
                     num_threads=num_threads,
                     on_progress=self._progress_of(version, opponent),
                 )
@@ -137,6 +137,14 @@ class Rater:
             self.rate(version, state, self.settings.games, num_threads=1)
         except BaseException as fault:
             self._bus.stop(fault)
+
+    def _known_opponents(self) -> list[str]:
+        """Those of the settings, without the run's start where its weights are gone."""
+        opponents = list(dict.fromkeys(self.settings.opponents))
+        if START in opponents and 0 not in self._weights.versions():
+            self._screen.say(f"ratings leave {START} out: the weights of step 0 are gone")
+            opponents.remove(START)
+        return opponents
 
     def _maker_of(self, opponent: str) -> Callable[[], arena.Player]:
         if opponent == START:

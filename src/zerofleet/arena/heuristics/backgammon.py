@@ -1,8 +1,8 @@
 """The heuristic of backgammon: the race, blots within reach, and points that are held.
 
-A position is worth, to whoever is about to roll, what one side has less what the other has, pressed
-between -1 and 1: so a game that is won is worth more. See cpp/games/backgammon/rules.h for the bytes
-of an observation.
+A position is worth, to whoever is about to roll, what one side has less what the other has. It is
+pressed between -1 and 1, so that a game that is won is worth more. See
+cpp/games/backgammon/rules.h for the bytes of an observation.
 """
 
 import numpy as np

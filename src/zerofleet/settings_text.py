@@ -1,0 +1,162 @@
+"""Settings as people write them: YAML files and texts such as search.num_simulations=64.
+
+A name that is not known or a value that does not fit is refused, with where it stood and what would
+be right.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from zerofleet.errors import BadText
+from zerofleet.settings import Config, Section
+
+
+@dataclass(frozen=True)
+class Override:
+    """A value for one setting, and what to call it in an error."""
+
+    place: tuple[str, ...]
+    """The setting's full name in parts: section, name, and for options the option."""
+
+    value: Any
+    source: str
+
+
+# ---- reading
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain YAML that reads 1e-3 as a number and refuses a name that is set twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{name} is set twice", problem_mark=key.start_mark
+                )
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]*)?[eE][-+]?[0-9]+$"), None
+)
+
+
+def _parse(text: str, source: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise BadText(f"{source}{line}: {error.problem}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise BadText(f"{source}: not YAML: {error}") from None
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadText(f"{shown(path)}: cannot be read: {error}") from None
+    settings = _parse(text, shown(path))
+    if not isinstance(settings, dict):
+        raise BadText(f"{shown(path)}: must hold settings by section, such as `game: …`")
+    return settings
+
+
+def override_of(text: str) -> Override:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadText(f"--set must be NAME=VALUE, such as search.num_simulations=64; got {text}")
+    return Override(tuple(name.split(".")), _parse(value, f"--set {text}"), f"--set {text}")
+
+
+def put(settings: dict[str, Any], override: Override) -> None:
+    *outer, last = override.place
+    for part in outer:
+        settings = settings.setdefault(part, {})
+        if not isinstance(settings, dict):
+            raise BadText(f"{override.source}: {part} is no section of settings")
+    settings[last] = override.value
+
+
+# ---- refusing
+
+
+def build(settings: dict[str, Any], path: Path, given: Sequence[Override]) -> Config:
+    """The settings, or an error that says where the first fault stood."""
+    try:
+        return Config.model_validate(settings)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = tuple(str(part) for part in fault["loc"])
+        raise BadText(f"{source_of(place, path, given)}: {_explained(fault, place)}") from None
+
+
+def source_of(place: tuple[str, ...], path: Path, given: Sequence[Override]) -> str:
+    """Where the setting at a place, or one in it, was given last."""
+    for override in reversed(given):
+        if all(a == b for a, b in zip(override.place, place, strict=False)):
+            return override.source
+    return shown(path)
+
+
+def _explained(fault: ErrorDetails, place: tuple[str, ...]) -> str:
+    name = ".".join(place[:3])  # what follows are the kinds that an option may be
+    got = json.dumps(fault["input"], default=str, ensure_ascii=False)
+    match fault["type"]:
+        case "extra_forbidden" | "invalid_key":
+            return _unknown_setting(name)
+        case "missing":
+            return f"{name} is missing"
+        case "model_type" | "dict_type":
+            return f"{name} must be a section of settings, got {got}"
+        case "value_error":
+            return f"{name}: {fault['msg'].removeprefix('Value error, ')}"
+    if len(place) > 3:
+        kinds = "a number or a word" if place[0] == "game" else "a number, true or false"
+        return f"{name} must be {kinds}, got {got}"
+    return f"{name} {fault['msg'].replace('Input should be', 'must be')}, got {got}"
+
+
+def _unknown_setting(name: str) -> str:
+    known = list(_setting_names())
+    word = name.rpartition(".")[2]
+    same_word = [each for each in known if each.rpartition(".")[2] == word]
+    near = same_word or difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"unknown setting {name}; did you mean {near[0]}?"
+    section = name.partition(".")[0]
+    there = [each for each in known if each.startswith(f"{section}.")]
+    return f"unknown setting {name}; known: {', '.join(there or Config.model_fields)}"
+
+
+def _setting_names() -> Iterator[str]:
+    for section, field in Config.model_fields.items():
+        assert isinstance(field.annotation, type)
+        assert issubclass(field.annotation, Section)
+        yield from (f"{section}.{name}" for name in field.annotation.model_fields)
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be written from here."""
+    absolute = path.absolute()
+    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)
+
+
+def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
+    """The text "unknown game gomku; did you mean gomoku? known: connect4, gomoku" of an error."""
+    near = difflib.get_close_matches(name, known, n=1)
+    proposal = f"did you mean {near[0]}? " if near else ""
+    return f"unknown {what} {name}; {proposal}known: {', '.join(known) or 'none'}"
