@@ -14,7 +14,7 @@ BENCHMARKS = Path(__file__).parents[3] / "bench"
 
 
 def bench(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="core or train.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="core, gpu or train.")],
     seconds: Annotated[float, typer.Option(min=0.1, help="Of each measurement.")] = 5,
     record: Annotated[bool, typer.Option(help="Keep the result in bench/results.")] = True,
 ) -> None:

@@ -22,7 +22,7 @@ from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.signals import StopWish
 from zerofleet.fleet.status import status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
-from zerofleet.infer import Evaluator, make_evaluator, pick_device
+from zerofleet.infer import Evaluator, make_evaluator, make_pipeline, pick_device
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import Replay
 from zerofleet.run_folders import Run
@@ -182,13 +182,20 @@ class Session:
             config.run.seed,
             self.num_starts * MAX_WORKERS + number,
         )
-        return Worker(driver, self._make_evaluator(), self.bus, self.loop.may_play)
+        pipeline = make_pipeline(
+            self._make_evaluator(), config.selfplay.num_groups, config.selfplay.games_per_group
+        )
+        return Worker(driver, pipeline, self.bus, self.loop.may_play)
 
     def _make_evaluator(self) -> Evaluator:
         network = copy.deepcopy(self.loop.trainer.network).eval()
         network.load_state_dict(self.loop.trainer.average)
         evaluator = make_evaluator(
-            network, self.config.run.evaluator, device=self.device.type, num_threads=1
+            network,
+            self.config.run.evaluator,
+            device=self.device.type,
+            num_threads=1,
+            compiles=self.config.run.compile_inference,
         )
         evaluator.load(self.loop.trainer.average, self.loop.step_count)
         return evaluator

@@ -11,19 +11,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zerofleet.infer.evaluator import Evaluator
+from zerofleet.infer.pipeline import Pipeline
 
 if TYPE_CHECKING:
+    from zerofleet.infer.cuda_evaluator import CudaEvaluator
     from zerofleet.infer.device import pick_device
-    from zerofleet.infer.make import make_evaluator
+    from zerofleet.infer.make import make_evaluator, make_pipeline
     from zerofleet.infer.onnx_evaluator import OnnxEvaluator
     from zerofleet.infer.torch_evaluator import TorchEvaluator
 
-__all__ = ["Evaluator", "OnnxEvaluator", "TorchEvaluator", "make_evaluator", "pick_device"]
+__all__ = [
+    "CudaEvaluator",
+    "Evaluator",
+    "OnnxEvaluator",
+    "Pipeline",
+    "TorchEvaluator",
+    "make_evaluator",
+    "make_pipeline",
+    "pick_device",
+]
 
 LOADED_WHEN_USED = {
+    "CudaEvaluator": "cuda_evaluator",
     "OnnxEvaluator": "onnx_evaluator",
     "TorchEvaluator": "torch_evaluator",
     "make_evaluator": "make",
+    "make_pipeline": "make",
     "pick_device": "device",
 }
 

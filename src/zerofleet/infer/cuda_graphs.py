@@ -1,18 +1,23 @@
-"""Runs a network on a CUDA GPU from graphs: one launch per batch instead of one per layer.
+"""Runs batches on a CUDA GPU, each on a stream of its own: in, through a graph, and back.
 
-A graph has a fixed batch size, so a batch is filled up to the next power of two. Each size is
-captured when it is first needed. A graph reads the weights where they are, so that new ones can be
-copied into them.
+A graph is one launch per batch instead of one per layer. It has a fixed batch size, so a batch is
+filled up: to the size that most batches have, which may be compiled, or to a power of two below.
+Each size is captured when it is first needed.
 
 Shapes: B observations, N bytes of an observation, S size of a graph's batch, A actions, O outcomes.
 """
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from zerofleet.infer.compiled import Answer
 from zerofleet.infer.evaluator import Observations, Rows
+from zerofleet.infer.gpu_weights import GpuWeights
+from zerofleet.infer.pipeline import Finished
+from zerofleet.nets import NetworkSpec
 
 LEAST_SIZE = 64
 NUM_WARM_UPS = 3
@@ -20,66 +25,124 @@ NUM_WARM_UPS = 3
 
 @dataclass(frozen=True)
 class Captured:
-    """A graph with its inputs and outputs, on the GPU and in pinned memory."""
+    """A graph with its inputs and outputs on the GPU."""
 
     graph: torch.cuda.CUDAGraph
     observations_SN: Tensor
     answers: tuple[Tensor, Tensor]
-    pinned_observations_SN: Tensor
-    pinned_answers: tuple[Tensor, Tensor]
 
 
-class CudaGraphs:
-    """Calls `answers`, which gives policy logits and outcomes, in bfloat16 where that is safe."""
+class PinnedRows:
+    """Room for a batch and its answers in memory that the GPU reads and writes by itself."""
 
-    def __init__(self, answers: nn.Module, num_bytes: int, device: torch.device) -> None:
-        self.answers = answers
-        self.num_bytes = num_bytes
-        self.device = device
-        self.captured: dict[int, Captured] = {}
-
-    def __call__(self, observations_BN: Observations) -> tuple[Rows, Rows]:
-        num_rows = len(observations_BN)
-        captured = self.of_size(max(LEAST_SIZE, 1 << (num_rows - 1).bit_length()))
-        captured.pinned_observations_SN.numpy()[:num_rows] = observations_BN
-        captured.observations_SN.copy_(captured.pinned_observations_SN, non_blocking=True)
-        captured.graph.replay()
-        for pinned, answer in zip(captured.pinned_answers, captured.answers, strict=True):
-            pinned.copy_(answer, non_blocking=True)
-        torch.cuda.current_stream(self.device).synchronize()
-        logits_SA, outcomes_SO = captured.pinned_answers
-        return logits_SA.numpy()[:num_rows].copy(), outcomes_SO.numpy()[:num_rows].copy()
-
-    def of_size(self, size: int) -> Captured:
-        if size not in self.captured:
-            self.captured[size] = self.capture(size)
-        return self.captured[size]
-
-    def capture(self, size: int) -> Captured:
-        observations_SN = torch.zeros(size, self.num_bytes, dtype=torch.uint8, device=self.device)
-        side = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
-        side.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(side):  # what is allocated or chosen at first use is so before
-            for _ in range(NUM_WARM_UPS):
-                self.run(observations_SN)
-        torch.cuda.current_stream(self.device).wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            answers = self.run(observations_SN)
-        return Captured(
-            graph,
-            observations_SN,
-            answers,
-            torch.zeros(size, self.num_bytes, dtype=torch.uint8, pin_memory=True),
-            (pinned_like(answers[0]), pinned_like(answers[1])),
+    def __init__(self, num_rows: int, spec: NetworkSpec) -> None:
+        self.observations = torch.zeros(
+            num_rows, spec.observation_bytes, dtype=torch.uint8, pin_memory=True
+        )
+        self.answers = (
+            torch.zeros(num_rows, spec.num_actions, pin_memory=True),
+            torch.zeros(num_rows, spec.num_outcomes, pin_memory=True),
         )
 
-    def run(self, observations_SN: Tensor) -> tuple[Tensor, Tensor]:
-        # Casts of weights are not kept: a graph must make them from the weights as they then are.
-        with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False):
-            logits_SA, outcomes_SO = self.answers(observations_SN)
-        return logits_SA.float(), outcomes_SO.float()
+    def arrays(self, num_rows: int) -> tuple[Rows, Rows]:
+        logits, outcomes = self.answers
+        return logits[:num_rows].numpy(), outcomes[:num_rows].numpy()
 
 
-def pinned_like(answer: Tensor) -> Tensor:
-    return torch.empty(answer.shape, dtype=answer.dtype, pin_memory=True)
+def timed_event() -> torch.cuda.Event:
+    """Whoever waits for it leaves the core to others meanwhile."""
+    return torch.cuda.Event(enable_timing=True, blocking=True)  # type: ignore[no-untyped-call]
+
+
+class GpuClock:
+    """When events happened on the GPU, in seconds.
+
+    Events tell times between one another in single precision, so the clock is to be moved on.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._base = timed_event()
+        self._base.record(torch.cuda.current_stream(device))
+        self._base.synchronize()
+        self._base_s = 0.0
+
+    def time_s(self, event: torch.cuda.Event) -> float:
+        return self._base_s + float(self._base.elapsed_time(event)) / 1000
+
+    def move_to(self, event: torch.cuda.Event) -> None:
+        self._base_s = self.time_s(event)
+        self._base = event
+
+
+class CudaLane:
+    """One batch at a time; several lanes share a GPU, the weights, and the rooms of the slots.
+
+    Batches of `full_size` are answered by `answer_full`, all others by the weights as they are.
+    """
+
+    def __init__(
+        self,
+        weights: GpuWeights,
+        slots: list[PinnedRows],
+        clock: GpuClock,
+        full_size: int,
+        answer_full: Answer,
+    ) -> None:
+        self.stream = torch.cuda.Stream(weights.device)  # type: ignore[no-untyped-call]
+        self._weights = weights
+        self._slots = slots
+        self._clock = clock
+        self._full_size = full_size
+        self._answer_full = answer_full
+        self._captured: dict[int, Captured] = {}
+        weights.read_on(self.stream)
+
+    def start(self, slot: int, observations_BN: Observations) -> None:
+        num_rows, rows = len(observations_BN), self._slots[slot]
+        size = self.size_for(num_rows)
+        captured = self.captured(size)
+        np.copyto(rows.observations.numpy()[:num_rows], observations_BN)
+        begin, end = timed_event(), timed_event()
+        with self._weights.lock, torch.cuda.stream(self.stream):
+            begin.record()
+            captured.observations_SN[:num_rows].copy_(
+                rows.observations[:num_rows], non_blocking=True
+            )
+            captured.graph.replay()
+            for pinned, answer in zip(rows.answers, captured.answers, strict=True):
+                pinned[:num_rows].copy_(answer[:num_rows], non_blocking=True)
+            end.record()
+        self._under_way = (rows, num_rows, size, begin, end)
+
+    def finish(self) -> Finished:
+        rows, num_rows, size, begin, end = self._under_way
+        end.synchronize()
+        begin_s, end_s = self._clock.time_s(begin), self._clock.time_s(end)
+        self._clock.move_to(end)
+        return Finished(*rows.arrays(num_rows), size, begin_s, end_s)
+
+    def size_for(self, num_rows: int) -> int:
+        power = max(LEAST_SIZE, 1 << (num_rows - 1).bit_length())
+        return self._full_size if power >= self._full_size >= num_rows else power
+
+    def captured(self, size: int) -> Captured:
+        if size not in self._captured:
+            self._captured[size] = self._capture(size)
+        return self._captured[size]
+
+    def _capture(self, size: int) -> Captured:
+        answer = self._answer_full if size == self._full_size else self._weights
+        device, num_bytes = self._weights.device, self._weights.spec.observation_bytes
+        observations_SN = torch.zeros(size, num_bytes, dtype=torch.uint8, device=device)
+        self.stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(self.stream), torch.no_grad():
+            for _ in range(NUM_WARM_UPS):  # what is allocated or chosen at first use is so before
+                answer(observations_SN)
+        graph = torch.cuda.CUDAGraph()
+        # Other threads, such as a trainer's, may use the GPU meanwhile.
+        with (
+            torch.no_grad(),
+            torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"),
+        ):
+            answers = answer(observations_SN)
+        return Captured(graph, observations_SN, answers)

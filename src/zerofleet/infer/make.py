@@ -1,13 +1,15 @@
-"""Picks the evaluator that is fastest on a device."""
+"""Picks the evaluator that is fastest on a device, and the way to keep it busy."""
 
 from typing import Literal
 
 import torch
 
 from zerofleet.errors import Unsupported
+from zerofleet.infer.cuda_evaluator import CudaEvaluator
 from zerofleet.infer.device import pick_device
 from zerofleet.infer.evaluator import Evaluator
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator
+from zerofleet.infer.pipeline import Pipeline, by_turns
 from zerofleet.infer.torch_evaluator import TorchEvaluator
 from zerofleet.nets import Network
 
@@ -20,12 +22,14 @@ def make_evaluator(
     device: str = "auto",
     num_threads: int = 1,
     version: int = 0,
+    compiles: bool = True,
 ) -> Evaluator:
     """An evaluator with a network's weights.
 
     `auto` is ONNX Runtime on a CPU, which is up to three times as fast as torch for small batches
     and about as fast for large ones, and torch elsewhere. `num_threads` are those of the CPU; torch
-    has one number of threads for the whole process, which is then set.
+    has one number of threads for the whole process, which is then set. `compiles` is for CUDA: see
+    CudaEvaluator.
     """
     picked = pick_device(device)
     if kind not in ("auto", "torch", "onnx"):
@@ -34,6 +38,18 @@ def make_evaluator(
         raise Unsupported(f"the evaluator onnx is for device cpu, not {picked}; torch is for it")
     if kind == "onnx" or (kind == "auto" and picked.type == "cpu"):
         return OnnxEvaluator(network, num_threads, version)
+    if picked.type == "cuda":
+        return CudaEvaluator(network, picked, version, compiles)
     if picked.type == "cpu":
         torch.set_num_threads(num_threads)
     return TorchEvaluator(network, str(picked), version)
+
+
+def make_pipeline(evaluator: Evaluator, num_slots: int, rows_per_slot: int) -> Pipeline:
+    """Several batches under way on a GPU that can; elsewhere the caller computes each by itself.
+
+    There are so many slots for batches of about so many rows: for self-play its groups.
+    """
+    if isinstance(evaluator, CudaEvaluator):
+        return evaluator.pipeline(num_slots, rows_per_slot)
+    return by_turns(evaluator)

@@ -1,6 +1,6 @@
-"""Evaluates with torch: on a CPU, a CUDA GPU or Apple's MPS.
+"""Evaluates with torch, in float32: on a CPU or Apple's MPS.
 
-Shapes: B observations, N bytes of an observation, A actions, O outcomes.
+Shapes: B observations, N bytes of an observation.
 """
 
 import threading
@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zerofleet.errors import TooLarge
-from zerofleet.infer.cuda_graphs import CudaGraphs
+from zerofleet.errors import TooLarge, Unsupported
 from zerofleet.infer.device import pick_device
 from zerofleet.infer.evaluator import (
     Observations,
@@ -26,13 +25,12 @@ from zerofleet.nets.onnx import Answers
 
 
 class TorchEvaluator:
-    """Answers with a copy of a network's weights, which `load` replaces.
+    """Answers with a copy of a network's weights, which `load` replaces."""
 
-    On CUDA in bfloat16, from CUDA graphs over a few batch sizes; elsewhere in float32.
-    """
-
-    def __init__(self, network: Network, device: str = "auto", version: int = 0) -> None:
+    def __init__(self, network: Network, device: str = "cpu", version: int = 0) -> None:
         self.device = pick_device(device)
+        if self.device.type == "cuda":
+            raise Unsupported("TorchEvaluator is for cpu or mps; a CUDA GPU has CudaEvaluator")
         self._version = version
         self._num_bytes = network.spec.observation_bytes
         self._network = from_spec(network.spec)
@@ -41,9 +39,6 @@ class TorchEvaluator:
         self._answers = Answers(self._network).eval().to(self.device)
         if self.device.type != "mps":
             put_channels_last(self._network)
-        self._graphs = None
-        if self.device.type == "cuda":
-            self._graphs = CudaGraphs(self._answers, self._num_bytes, self.device)
         self._lock = threading.Lock()
 
     @property
@@ -54,8 +49,6 @@ class TorchEvaluator:
         rows_BN = checked_observations(observations_BN, self._num_bytes)
         try:
             with self._lock, torch.inference_mode():
-                if self._graphs is not None:
-                    return self._graphs(rows_BN)
                 answers = self._answers(torch.from_numpy(np.array(rows_BN)).to(self.device))
                 return as_rows(answers[0]), as_rows(answers[1])
         except torch.OutOfMemoryError as error:
@@ -70,7 +63,7 @@ class TorchEvaluator:
 
 
 def put_channels_last(network: Network) -> None:
-    """Lays the weights of convolutions out as CPUs and tensor cores read them fastest."""
+    """Lays the weights of convolutions out as CPUs read them fastest."""
     for parameter in network.parameters():
         if parameter.ndim == 4:
             parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)

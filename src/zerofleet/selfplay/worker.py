@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from zerofleet import _core
 from zerofleet.bus import MemoryBus
-from zerofleet.infer import Evaluator
+from zerofleet.infer import Pipeline
+from zerofleet.infer.evaluator import Observations
 from zerofleet.selfplay.play import PATIENCE_S
 
 
@@ -17,13 +18,15 @@ class WorkerTimes:
 
     inference_s: float = 0.0
     waiting_for_search_s: float = 0.0
+    """With no batch under way: the evaluator had nothing to do."""
     waiting_for_trainer_s: float = 0.0
     num_inferences: int = 0
 
 
 class Worker:
-    """Moves batches between the driver's threads and the evaluator until the bus stops.
+    """Moves batches between the driver's threads and the pipeline until the bus stops.
 
+    Groups are the slots of the pipeline, which is kept full as long as there are batches.
     `may_play` is asked before each batch: while it says no, no new move is made, and what is
     finished is still sent.
     """
@@ -31,12 +34,12 @@ class Worker:
     def __init__(
         self,
         driver: _core.SelfPlay,
-        evaluator: Evaluator,
+        pipeline: Pipeline,
         bus: MemoryBus,
         may_play: Callable[[float], bool],
     ) -> None:
         self.driver = driver
-        self.evaluator = evaluator
+        self.pipeline = pipeline
         self.bus = bus
         self.may_play = may_play
         self.times = WorkerTimes()
@@ -61,26 +64,40 @@ class Worker:
 
     def _run(self) -> None:
         while not self.bus.stopping:
-            if newer := self.bus.newer_weights(self.evaluator.version):
+            if newer := self.bus.newer_weights(self.pipeline.version):
                 version, tensors = newer
-                self.evaluator.load(tensors, version)
-            start = time.perf_counter()
-            allowed = self.may_play(PATIENCE_S)
-            self.times.waiting_for_trainer_s += time.perf_counter() - start
-            if allowed:
-                self._move_one_batch()
+                self.pipeline.load(tensors, version)
+            batch = self._next_batch()
+            if batch is not None:
+                self._submit(*batch)
+            if batch is None or not self.pipeline.has_room:
+                self._answer_oldest()
             if episodes := self.driver.take_episodes():
                 self.bus.send_episodes(episodes)
 
-    def _move_one_batch(self) -> None:
+    def _next_batch(self) -> tuple[int, Observations] | None:
+        """Waits for one only where nothing is under way that could be answered instead."""
+        patience_s = 0.0 if self.pipeline.num_under_way else PATIENCE_S
         start = time.perf_counter()
-        batch = self.driver.next_batch(PATIENCE_S)
-        found = time.perf_counter()
-        self.times.waiting_for_search_s += found - start
-        if batch is None:
+        allowed = self.may_play(patience_s)
+        asked = time.perf_counter()
+        self.times.waiting_for_trainer_s += asked - start
+        if not allowed:
+            return None
+        batch = self.driver.next_batch(patience_s)
+        self.times.waiting_for_search_s += time.perf_counter() - asked
+        return batch
+
+    def _submit(self, group: int, observations: Observations) -> None:
+        start = time.perf_counter()
+        self.pipeline.submit(group, observations)
+        self.times.inference_s += time.perf_counter() - start
+
+    def _answer_oldest(self) -> None:
+        if not self.pipeline.num_under_way:
             return
-        group, observations = batch
-        policy_logits, outcomes = self.evaluator(observations)
-        self.driver.submit(group, policy_logits, outcomes, self.evaluator.version)
-        self.times.inference_s += time.perf_counter() - found
-        self.times.num_inferences += len(observations)
+        start = time.perf_counter()
+        group, policy_logits, outcomes, version = self.pipeline.collect()
+        self.driver.submit(group, policy_logits, outcomes, version)
+        self.times.inference_s += time.perf_counter() - start
+        self.times.num_inferences += len(outcomes)

@@ -1,0 +1,177 @@
+"""Inference alone: whether the answers are right, and how many there are a second.
+
+"bare" has batches of one size under way one after the other from memory, as self-play does but
+without games: what self-play is held against. "one by one" waits for each answer.
+"""
+
+import functools
+import itertools
+import time
+
+import numpy as np
+import torch
+
+import zerofleet as zf
+from zerofleet import nets
+from zerofleet.infer import CudaEvaluator
+
+PRESETS = {
+    "beastybar": ["large", "cards-medium", "cards-small", "places-large", "places-medium"],
+    "gomoku": ["small", "medium", "large"],
+    "backgammon": ["large"],
+    "connect4": ["small"],
+}
+BATCH_SIZES = [1024, 2048, 4096, 8192]
+
+MAX_MEAN_OUTCOME_ERROR = 0.01
+MAX_MEAN_DIVERGENCE = 0.002
+LOGIT_SPREAD = 1.5
+"""A fresh network finds everything about equally likely. Its last layers are made larger, so that
+logits spread as a trained one's do, and errors show."""
+
+compiles = True
+
+
+def batch_size(game_name, preset):
+    """Of self-play: enough to fill the GPU, not more, so that games end soon."""
+    return 2048 if preset.startswith("places") or game_name == "backgammon" else 1024
+
+
+def use_compiler(on):
+    global compiles
+    compiles = on
+
+
+@functools.cache
+def positions(game_name):
+    """Observations of some thousand real positions, in a random order."""
+    game = zf.games.get(game_name)
+    rows = [
+        zf.games.Episode.decode(data).observations(game)[0]
+        for data in zf.selfplay.play(game, "uniform", num_episodes=120, num_simulations=8)
+    ]
+    return np.random.default_rng(1).permutation(np.concatenate(rows))
+
+
+def batch_of(game_name, size):
+    rows = positions(game_name)
+    return np.resize(rows, (size, rows.shape[1]))
+
+
+def network_of(game_name, preset):
+    torch.manual_seed(1)
+    network = nets.build(zf.games.get(game_name), preset).eval()
+    last_layers = [
+        module
+        for module in network.modules()
+        if isinstance(module, (torch.nn.Linear, torch.nn.Conv2d))
+        and module.weight.std() < 1.25 * nets.layers.FINAL_STD
+    ]
+    with torch.no_grad():
+        logits = network(torch.from_numpy(batch_of(game_name, 64))).policy_logits_BA
+        for layer in last_layers:
+            layer.weight *= LOGIT_SPREAD / logits.std(dim=1).mean()
+    return network
+
+
+def evaluator_of(network):
+    return CudaEvaluator(network, torch.device("cuda"), compiles=compiles)
+
+
+def pipelined(pipeline, num_slots, batches):
+    """The answers to batches, in their order, through a pipeline that is kept full."""
+    slots = itertools.cycle(range(num_slots))
+    for batch in batches:
+        if not pipeline.has_room:
+            yield pipeline.collect()
+        pipeline.submit(next(slots), batch)
+    while pipeline.num_under_way:
+        yield pipeline.collect()
+
+
+def bare_rate(pipeline, num_slots, batch, seconds):
+    """Answers per second for one batch again and again."""
+    end = time.perf_counter() + seconds + 0.3
+
+    def until_the_end():
+        while time.perf_counter() < end:
+            yield batch
+
+    num_rows, start = 0, None
+    for answered in pipelined(pipeline, num_slots, until_the_end()):
+        if start is None and time.perf_counter() > end - seconds:
+            start = time.perf_counter()
+        elif start is not None:
+            num_rows += len(answered.outcomes_BO)
+    return num_rows / (time.perf_counter() - start)
+
+
+def bare(game_name, preset, size, seconds):
+    evaluator = evaluator_of(network_of(game_name, preset))
+    start = time.perf_counter()
+    pipeline = evaluator.pipeline(4, size)
+    ready_s = time.perf_counter() - start
+    batch = batch_of(game_name, size)
+    rate = bare_rate(pipeline, 4, batch, seconds)
+    evaluator(batch)
+    num_batches, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds / 4:
+        evaluator(batch)
+        num_batches += 1
+    one_by_one = num_batches * size / (time.perf_counter() - start)
+    return {
+        "inferences_per_s": rate,
+        "one_by_one_per_s": one_by_one,
+        "ready_s": ready_s,
+    }
+
+
+def errors_of(got, wanted):
+    """How far answers are from the right ones, and whether that is near enough."""
+    logits, outcomes = (torch.tensor(each).double() for each in got)
+    right_logits, right_outcomes = (torch.tensor(each).double() for each in wanted)
+    logs, right_logs = logits.log_softmax(1), right_logits.log_softmax(1)
+    divergences = (right_logs.exp() * (right_logs - logs)).sum(1)
+    return {
+        "mean_outcome_error": (outcomes - right_outcomes).abs().mean().item(),
+        "max_outcome_error": (outcomes - right_outcomes).abs().max().item(),
+        "mean_divergence": divergences.mean().item(),
+        "max_divergence": divergences.max().item(),
+        "max_probability_error": (logs.exp() - right_logs.exp()).abs().max().item(),
+        "same_best_action": (logits.argmax(1) == right_logits.argmax(1)).double().mean().item(),
+        "spread_of_logits": right_logits.std(1).mean().item(),
+    }
+
+
+def check(game_name, preset, seconds):
+    """Answers as self-play and as others get them, beside those of the plain network in float32 on
+    a CPU."""
+    network = network_of(game_name, preset)
+    size = batch_size(game_name, preset)
+    batch = batch_of(game_name, size)
+    with torch.no_grad():
+        output = network(torch.from_numpy(batch))
+    wanted = output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
+    evaluator = evaluator_of(network)
+    (answered,) = pipelined(evaluator.pipeline(1, size), 1, [batch])
+    found = errors_of((answered.policy_logits_BA, answered.outcomes_BO), wanted)
+    called = errors_of(evaluator(batch), wanted)
+    for errors in (found, called):
+        if not (
+            errors["mean_outcome_error"] < MAX_MEAN_OUTCOME_ERROR
+            and errors["mean_divergence"] < MAX_MEAN_DIVERGENCE
+        ):
+            raise AssertionError(f"answers are not those of the plain network: {errors}")
+    return found
+
+
+MEASUREMENTS = {
+    f"check {game} {preset}": functools.partial(check, game, preset)
+    for game, presets in PRESETS.items()
+    for preset in presets
+} | {
+    f"bare {game} {preset} {size}": functools.partial(bare, game, preset, size)
+    for game, presets in PRESETS.items()
+    for preset in presets
+    for size in BATCH_SIZES
+}

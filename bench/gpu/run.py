@@ -1,0 +1,95 @@
+"""What one GPU machine does: inference, self-play, search and training, each measured by itself.
+
+    python bench/gpu/run.py [--seconds 10] [--only 'check *' 'selfplay beastybar large*'] [--list]
+
+Each measurement has a name, and is written down as soon as it is over, so that a run that is cut
+off leaves what it found. One that fails is written down with its error, and the run ends with 1.
+Where the answers of the GPU differ too much from those of the plain network, that is a failure.
+"""
+
+import argparse
+import fnmatch
+import json
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from gpu import inference, search, selfplay, training
+from recording import facts, result_path
+
+MEASUREMENTS = {
+    **inference.MEASUREMENTS,
+    **selfplay.MEASUREMENTS,
+    **search.MEASUREMENTS,
+    **training.MEASUREMENTS,
+}
+
+
+def gpu_facts():
+    query = "--query-gpu=name,memory.total,driver_version"
+    said = subprocess.run(
+        ["nvidia-smi", query, "--format=csv,noheader"],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return said.stdout.strip()
+
+
+def short(value):
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def line_of(name, found):
+    return f"{name:44} " + "  ".join(f"{key} {short(value)}" for key, value in found.items())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10, help="of each measurement")
+    parser.add_argument("--only", nargs="*", default=["*"], help="names; * stands for anything")
+    parser.add_argument("--list", action="store_true", help="print the names")
+    parser.add_argument("--no-compile", action="store_true", help="plain CUDA graphs")
+    parser.add_argument("--out", type=Path, help="instead of bench/results/gpu-DATE.json")
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    arguments = parser.parse_args()
+    names = [
+        name
+        for pattern in arguments.only
+        for name in MEASUREMENTS
+        if fnmatch.fnmatchcase(name, pattern)
+    ]
+    if not names:
+        parser.error(f"nothing is called {' or '.join(arguments.only)}; see --list")
+    if arguments.list:
+        print("\n".join(names))
+        return
+    if not torch.cuda.is_available():
+        parser.error("this machine has no CUDA GPU that torch can use")
+    inference.use_compiler(not arguments.no_compile)
+    command = " ".join(["bench/gpu/run.py", *sys.argv[1:]])
+    result = facts(command) | {"gpu": gpu_facts(), "found": {}}
+    path = arguments.out or result_path("gpu")
+    for name in names:
+        start = time.perf_counter()
+        try:
+            found = MEASUREMENTS[name](arguments.seconds)
+        except Exception as error:
+            traceback.print_exc()
+            found = {"error": f"{type(error).__name__}: {error}"}
+        result["found"][name] = found | {"took_s": round(time.perf_counter() - start, 1)}
+        print(line_of(name, result["found"][name]), flush=True)
+        if not arguments.no_record:
+            path.write_text(json.dumps(result, indent=1) + "\n")
+    sys.exit(any("error" in found for found in result["found"].values()))
+
+
+if __name__ == "__main__":
+    main()

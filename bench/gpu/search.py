@@ -1,0 +1,33 @@
+"""Search alone, on all cores: threads of one process beside as many processes of one thread."""
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+OURS = Path(__file__).parents[1] / "core" / "ours.py"
+
+
+def measure(game, num_simulations, seconds):
+    num_cores = os.cpu_count() or 1
+    command = [sys.executable, str(OURS), str(seconds), game, str(num_simulations)]
+    apart = [
+        subprocess.Popen([*command, "1"], stdout=subprocess.PIPE, text=True)
+        for _ in range(num_cores)
+    ]
+    by_processes = sum(float(process.communicate()[0]) for process in apart)
+    together = subprocess.run([*command, str(num_cores)], stdout=subprocess.PIPE, text=True)
+    by_threads = float(together.stdout)
+    return {
+        "threads_over_processes": by_threads / by_processes,
+        "simulations_per_s_by_threads": by_threads,
+        "simulations_per_s_by_processes": by_processes,
+        "threads": num_cores,
+    }
+
+
+MEASUREMENTS = {
+    "search backgammon 100": functools.partial(measure, "backgammon", 100),
+    "search beastybar 200": functools.partial(measure, "beastybar", 200),
+}

@@ -1,0 +1,170 @@
+"""Self-play alone, as a run does it, without a trainer: nothing holds it back.
+
+The network is fresh, and every randomisation is on. All games begin together, and one takes
+minutes, so groups are first played on without a network to stages that are evenly apart: what is
+measured then is of all stages alike. Games a second are decisions a second over decisions in a
+game.
+"""
+
+import functools
+import os
+import subprocess
+import threading
+import time
+
+import numpy as np
+from gpu.inference import bare_rate, batch_of, batch_size, evaluator_of, network_of
+
+import zerofleet as zf
+from zerofleet import _core
+from zerofleet.bus import MemoryBus
+from zerofleet.selfplay.worker import Worker
+
+RANDOM = {"dirichlet_epsilon": 0.25, "temperature_drop_move": 6, "final_temperature": 0.2}
+PUCT_200 = {"num_simulations": 200, **RANDOM}
+GUMBEL_32 = {"num_simulations": 32, "root": "gumbel"}
+
+WARM_UP_S = 2.0
+SPREAD_S = 20.0
+SEARCH_THREADS = max(1, (os.cpu_count() or 1) - 1)
+NUM_GROUPS = SEARCH_THREADS + 5
+"""One for each thread, those on the GPU, and some that wait, so that neither side does."""
+
+
+def watch_gpu(samples, stop):
+    """Asks nvidia-smi every second: share of time with a kernel, watts, MiB."""
+    query = "--query-gpu=utilization.gpu,power.draw,memory.used"
+    while not stop.wait(1):
+        said = subprocess.run(
+            ["nvidia-smi", query, "--format=csv,noheader,nounits"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        samples.append([float(each) for each in said.stdout.strip().split(",")])
+
+
+def decisions_in(data):
+    events = zf.games.Episode.decode(data).events
+    return sum(event.kind in ("full", "cheap") for event in events)
+
+
+def sizes_of_games(game, settings):
+    """Decisions and leaves of a whole game, by the mean of some with an even-handed evaluator."""
+    num_games = 16 * SEARCH_THREADS
+    driver = _core.SelfPlay(game, settings, SEARCH_THREADS, 16, SEARCH_THREADS, "uniform", 1, 0)
+    episodes = []
+    while len(episodes) < num_games:
+        driver.wait_for_episodes(num_games - len(episodes), 1.0)
+        episodes += driver.take_episodes()
+    counts = driver.counts()
+    driver.stop()
+    num_decisions = sum(map(decisions_in, episodes)) / len(episodes)
+    return num_decisions, counts.num_leaves / counts.num_decisions * num_decisions
+
+
+def spread(driver, game, num_groups, num_games, leaves_per_game):
+    """Plays group g of G on to g / G of a game, by even answers. Gives the share of that way which
+    it came within its time."""
+    logits = np.zeros((num_games, game.num_actions), np.float32)
+    outcomes = np.full((num_games, len(game.outcomes)), 1 / len(game.outcomes), np.float32)
+    way = [leaves_per_game * num_games * group / num_groups for group in range(num_groups)]
+    left, there = list(way), {}
+    end_s = time.monotonic() + SPREAD_S
+    while len(there) < num_groups:
+        batch = driver.next_batch(1.0)
+        if batch is None:
+            continue
+        group, num_rows = batch[0], len(batch[1])
+        left[group] -= num_rows
+        if left[group] > 0 and time.monotonic() < end_s:
+            driver.submit(group, logits[:num_rows], outcomes[:num_rows], 0)
+        else:
+            there[group] = num_rows
+    for group, num_rows in there.items():
+        driver.submit(group, logits[:num_rows], outcomes[:num_rows], 0)
+    return 1 - sum(max(0, each) for each in left) / sum(way)
+
+
+def measure(game_name, preset, settings, seconds):
+    game, size = zf.games.get(game_name), batch_size(game_name, preset)
+    pipeline = evaluator_of(network_of(game_name, preset)).pipeline(NUM_GROUPS, size)
+    bare = bare_rate(pipeline, NUM_GROUPS, batch_of(game_name, size), min(2.0, seconds))
+    found = measure_games(game, settings, pipeline, size, seconds)
+    return found | {
+        "bare_inferences_per_s": bare,
+        "over_bare": found["inferences_per_s"] / bare,
+        "batch": size,
+        "groups": NUM_GROUPS,
+        "search_threads": SEARCH_THREADS,
+    }
+
+
+def measure_games(game, settings, pipeline, size, seconds):
+    decisions_per_game, leaves_per_game = sizes_of_games(game, settings)
+    driver = _core.SelfPlay(game, settings, NUM_GROUPS, size, SEARCH_THREADS, None, 1, 0)
+    spread_share = spread(driver, game, NUM_GROUPS, size, leaves_per_game)
+    bus, samples, stop = MemoryBus(), [], threading.Event()
+    worker = Worker(driver, pipeline, bus, lambda timeout_s: True)
+    watcher = threading.Thread(target=watch_gpu, args=(samples, stop), daemon=True)
+    worker.start()
+    time.sleep(WARM_UP_S)
+    bus.take_episodes(0)
+    before, start = snapshot(worker), time.perf_counter()
+    watcher.start()
+    time.sleep(seconds)
+    after, elapsed_s = snapshot(worker), time.perf_counter() - start
+    num_finished = len(bus.take_episodes(0))
+    stop.set()
+    bus.stop()
+    worker.join()
+    watcher.join()
+    bus.raise_fault()
+    did = {name: (after[name] - before[name]) / elapsed_s for name in after}
+    gpu = [sum(column) / len(samples) for column in zip(*samples, strict=True)] or [0.0] * 3
+    return {
+        "games_per_s": did["decisions"] / decisions_per_game,
+        "finished_games_per_s": num_finished / elapsed_s,
+        "inferences_per_s": did["rows"],
+        "gpu_busy_share": did["busy_s"],
+        "batch_fill": did["rows"] / did["computed"],
+        "waiting_for_search_share": did["search_s"],
+        "queued_per_batch_ms": 1000 * did["queued_s"] / did["batches"],
+        "simulations_per_s": did["simulations"],
+        "decisions_per_game": decisions_per_game,
+        "leaves_per_game": leaves_per_game,
+        "spread_share": spread_share,
+        "nvidia_smi_busy_share": gpu[0] / 100,
+        "watts": gpu[1],
+        "gpu_memory_mib": gpu[2],
+    }
+
+
+def snapshot(worker):
+    games, batches = worker.counts(), worker.pipeline.counts
+    return {
+        "decisions": games.num_decisions,
+        "simulations": games.num_simulations,
+        "batches": batches.num_batches,
+        "rows": batches.num_rows,
+        "computed": batches.num_computed,
+        "busy_s": batches.busy_s,
+        "queued_s": batches.queued_s,
+        "search_s": worker.times.waiting_for_search_s,
+    }
+
+
+CASES = {
+    "selfplay beastybar large puct-200": ("beastybar", "large", PUCT_200),
+    "selfplay beastybar large gumbel-32": ("beastybar", "large", GUMBEL_32),
+    "selfplay beastybar cards-medium puct-200": ("beastybar", "cards-medium", PUCT_200),
+    "selfplay beastybar cards-small puct-200": ("beastybar", "cards-small", PUCT_200),
+    "selfplay beastybar places-large puct-200": ("beastybar", "places-large", PUCT_200),
+    "selfplay beastybar places-medium puct-200": ("beastybar", "places-medium", PUCT_200),
+    "selfplay gomoku medium puct-400": ("gomoku", "medium", PUCT_200 | {"num_simulations": 400}),
+    "selfplay backgammon large puct-100": (
+        "backgammon",
+        "large",
+        PUCT_200 | {"num_simulations": 100},
+    ),
+}
+MEASUREMENTS = {name: functools.partial(measure, *case) for name, case in CASES.items()}

@@ -1,0 +1,82 @@
+"""What a GPU answers, by calls and with batches under way. bench/gpu has larger networks."""
+
+import numpy as np
+import pytest
+import torch
+
+from zerofleet import infer
+from zerofleet.errors import BadText
+from zerofleet.nets.layers import Attention
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
+
+TOLERANCE = 0.15
+"""Of bfloat16, for logits of a few units; those of two networks are further apart."""
+
+
+@pytest.fixture(params=[False, True], ids=["graphs", "compiled"])
+def evaluator(request, make_network):
+    device = torch.device("cuda")
+    return infer.CudaEvaluator(make_network(1), device, version=40, compiles=request.param)
+
+
+def assert_near(answers, expected):
+    for got, wanted in zip(answers, expected, strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, wanted, atol=TOLERANCE)
+
+
+def test_calls_of_any_size_are_answered_as_the_network_does(evaluator, observations_BN, expected):
+    for num_rows in (8, 1, 1000, 5):
+        rows_BN = np.resize(observations_BN, (num_rows, 43))
+        wanted = [np.resize(rows, (num_rows, rows.shape[1])) for rows in expected(1)]
+        assert_near(evaluator(rows_BN), wanted)
+    with pytest.raises(BadText, match=r"must be a numpy array uint8 \[batch, 43\]"):
+        evaluator(observations_BN[:, :-1])
+
+
+def test_batches_under_way_are_each_answered_by_one_version(
+    evaluator, make_network, observations_BN, expected
+):
+    pipeline = evaluator.pipeline(num_slots=4, rows_per_slot=300, num_lanes=2)
+    wanted_version, num_answered = {}, 0
+
+    def collect():
+        answered = pipeline.collect()
+        version, num_rows = wanted_version.pop(answered.slot)
+        assert answered.version == version
+        wanted = [np.resize(rows, (num_rows, rows.shape[1])) for rows in expected(version - 39)]
+        assert_near(answered[1:3], wanted)
+
+    for number in range(60):
+        if not pipeline.has_room:
+            collect()
+            num_answered += 1
+        if number % 10 == 5:
+            version = 40 + number // 10 % 2
+            pipeline.load(make_network(version - 39).state_dict(), version)
+        num_rows = 300 if number % 3 else 1 + number
+        wanted_version[number % 4] = pipeline.version, num_rows
+        pipeline.submit(number % 4, np.resize(observations_BN, (num_rows, 43)))
+    while pipeline.num_under_way:
+        collect()
+        num_answered += 1
+    assert num_answered == pipeline.counts.num_batches == 60
+    assert pipeline.counts.busy_s > 0
+    assert pipeline.counts.num_computed > pipeline.counts.num_rows
+
+
+@pytest.mark.parametrize("bias_shape", [(5, 1, 24, 24), (5, 1, 1, 24), None])
+def test_attention_in_one_kernel_is_attention(bias_shape):
+    from zerofleet.infer.small_attention import FusedAttention
+
+    torch.manual_seed(1)
+    plain = Attention(128, 4, dropout=0).to("cuda")
+    rows_RW = torch.randn(5 * 24, 128, device="cuda")
+    bias = None
+    if bias_shape:
+        bias = torch.randn(bias_shape, device="cuda")
+        bias = torch.where(bias > 1, -1e4, bias)
+    with torch.no_grad():
+        got_RW, wanted_RW = (each(rows_RW, 24, bias) for each in (FusedAttention(plain), plain))
+    torch.testing.assert_close(got_RW, wanted_RW, atol=5e-3, rtol=5e-3)
