@@ -293,7 +293,15 @@ class RunConfig(Section):
     bit."""
 
     device: Device = "auto"
-    """auto: CUDA, then MPS, then CPU."""
+    """What plays and trains, where the next two do not say. auto: CUDA, then MPS, then CPU."""
+
+    inference_devices: list[str] = []
+    """The GPUs that answer leaves, such as [cuda:1, cuda:2]: each has num_groups * games_per_group
+    games of its own, and its share of the threads. Empty: device."""
+
+    training_devices: list[str] = []
+    """What trains, such as [cuda:0]. With several, a process on each takes its share of every
+    batch: steps are faster where batches are large, and the same. Empty: device."""
 
     num_threads: Annotated[int, Field(ge=0, le=4096)] = 0
     """Threads for search, inference and training together. 0: one for each core."""

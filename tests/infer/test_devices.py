@@ -8,7 +8,7 @@ from zerofleet.errors import TooLarge, Unsupported
 
 
 def machine_with(*kinds):
-    return lambda kind: kind in kinds
+    return kinds.count
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,15 @@ def test_auto_picks_cuda_then_mps_then_the_cpu(kinds, picked):
 
 def test_a_device_can_be_named():
     assert infer.pick_device("cpu", machine_with("cpu", "cuda")) == torch.device("cpu")
-    assert infer.pick_device("cuda:1", machine_with("cpu", "cuda")) == torch.device("cuda:1")
+    two_gpus = machine_with("cpu", "cuda", "cuda")
+    assert infer.pick_device("cuda:1", two_gpus) == torch.device("cuda:1")
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("cuda", "^device cuda is not available here; there is mps, cpu$"),
+        ("cuda:0", "^device cuda:0 is not available here; there is mps, cpu$"),
         ("gpu", "^unknown device gpu; known: auto, cuda, mps, cpu$"),
         ("meta", "^unknown device meta; known: "),
     ],
@@ -35,6 +37,12 @@ def test_a_device_can_be_named():
 def test_a_device_that_is_not_there_is_refused_by_name(name, message):
     with pytest.raises(Unsupported, match=message):
         infer.pick_device(name, machine_with("cpu", "mps"))
+
+
+def test_a_gpu_whose_number_is_too_large_is_refused_with_those_there_are():
+    message = "^device cuda:2 is not available here; there is cuda:0, cuda:1, cpu$"
+    with pytest.raises(Unsupported, match=message):
+        infer.pick_device("cuda:2", machine_with("cuda", "cuda", "cpu"))
 
 
 def test_the_cpu_gets_onnx_unless_torch_is_asked_for(make_network):

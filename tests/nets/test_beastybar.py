@@ -78,8 +78,8 @@ def test_the_losses_are_nothing_for_a_network_that_knows_how_the_game_ends(make_
     )
     batch = make_batch(reply_B=torch.full((2,), -1), final_observation_BN=final_BN)
     losses = beastybar.auxiliary_losses(output, batch)
-    assert losses["margin"] == pytest.approx(0, abs=1e-6)
-    assert losses["fate"] == pytest.approx(0, abs=1e-6)
+    assert losses["margin"].value == pytest.approx(0, abs=1e-6)
+    assert losses["fate"].value == pytest.approx(0, abs=1e-6)
 
 
 def test_rows_without_a_final_observation_do_not_count(make_batch):
@@ -94,8 +94,8 @@ def test_rows_without_a_final_observation_do_not_count(make_batch):
         return beastybar.auxiliary_losses(output, batch)
 
     for wrong_by in (0.0, 1000.0):
-        assert losses(wrong_by)["margin"] == pytest.approx(4)
-        assert losses(wrong_by)["fate"] == pytest.approx(np.log(3))
+        assert losses(wrong_by)["margin"].value == pytest.approx(4)
+        assert losses(wrong_by)["fate"].value == pytest.approx(np.log(3))
 
 
 SPECIES = [

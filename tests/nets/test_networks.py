@@ -88,7 +88,7 @@ def test_all_weights_learn_with_the_auxiliary_heads_on(game_and_network, observe
     batch = make_batch(reply_B=policy_B, final_observation_BN=observations_BN)
     auxiliary = nets.auxiliary_losses(network, output, batch)
     assert auxiliary.keys() == output.auxiliary.keys()
-    (loss + sum(auxiliary.values())).backward()
+    (loss + sum(each.value for each in auxiliary.values())).backward()
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name

@@ -33,7 +33,7 @@ def test_a_network_can_be_built_without_auxiliary_heads(make_batch):
 def loss_of(network, make_batch, replies, logits_BA):
     output = nets.Output(torch.zeros(1), torch.zeros(1), {"reply": logits_BA})
     batch = make_batch(torch.tensor(replies), torch.zeros(len(replies), 43, dtype=torch.uint8))
-    return nets.auxiliary_losses(network, output, batch)["reply"].item()
+    return nets.auxiliary_losses(network, output, batch)["reply"].value.item()
 
 
 def test_the_loss_is_the_mean_over_rows_that_have_a_reply(network, make_batch):

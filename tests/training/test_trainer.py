@@ -177,5 +177,5 @@ def test_only_legal_actions_share_the_probability():
     forced = dataclasses.replace(
         tensors, legal_BA=one_legal_BA, policy_BA=one_legal_BA * tensors.has_policy_B[:, None]
     )
-    losses = compute_losses(network, output, forced, 1.0, 0.0)
-    assert losses.policy.item() == pytest.approx(0, abs=1e-6)
+    losses = compute_losses(network, output, forced)
+    assert losses["loss/policy"].value.item() == pytest.approx(0, abs=1e-6)

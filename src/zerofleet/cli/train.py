@@ -1,5 +1,6 @@
 """zerofleet train"""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +54,13 @@ def train(
     device: Annotated[
         Device | None, typer.Option(help="What the network runs on. auto: the best there is.")
     ] = None,
+    inference_devices: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="GPUs that play, such as cuda:1,cuda:2; else --device."),
+    ] = None,
+    training_devices: Annotated[
+        str | None, typer.Option(metavar="LIST", help="What trains, such as cuda:0; else --device.")
+    ] = None,
     deterministic: Annotated[
         bool | None,
         typer.Option("--deterministic/--no-deterministic", help="Slow, but repeatable by bits."),
@@ -75,6 +83,8 @@ def train(
         "stop.games": games,
         "stop.positions": positions,
         "run.device": device,
+        "run.inference_devices": yaml_list(inference_devices),
+        "run.training_devices": yaml_list(training_devices),
         "run.deterministic": deterministic,
         "run.seed": seed,
     }
@@ -89,6 +99,11 @@ def train(
 
     trained = train_run(name, config, [track], screen_for(name, config))
     say_what_now(trained, game)
+
+
+def yaml_list(names: str | None) -> str | None:
+    """cuda:1,cuda:2 as a setting's value is written."""
+    return None if names is None else json.dumps([name for name in names.split(",") if name])
 
 
 def screen_for(name: str, config: Config) -> Screen:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from zerofleet import games, nets
 from zerofleet.config import Config
+from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.local import train as train_here
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker, open_sinks
@@ -36,7 +37,9 @@ def train_run(
     name: str, config: Config, trackers: Sequence[Tracker] = (), screen: Screen | None = None
 ) -> Run:
     """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
-    # A run cannot change its network, so a wrong one is refused before there is a run.
+    # A run cannot change its network, so a wrong one is refused before there is a run; and so are
+    # devices that are not there.
+    plan_devices(config)
     game = games.get(config.game.name, **config.game.options)
     nets.build(game, config.network.preset, **config.network.options)
     screen = screen or PlainScreen()

@@ -17,6 +17,7 @@ from zerofleet import _core, games, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.files import write_whole
+from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.rater import Rater
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.signals import StopWish
@@ -27,7 +28,14 @@ from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import Replay
 from zerofleet.run_folders import Run
 from zerofleet.selfplay.worker import Worker
-from zerofleet.training import CheckpointStore, Trainer, TrainingLoop, set_up_torch
+from zerofleet.training import (
+    CheckpointStore,
+    ProcessLost,
+    Trainer,
+    TrainingLoop,
+    set_up_torch,
+    train_together,
+)
 from zerofleet.training.loop import REPORT_EVERY_S
 from zerofleet.weights import WeightsStore
 
@@ -61,11 +69,17 @@ class Session:
         self.run = run
         self.screen = screen
         self.game = run.game()
-        self.device = pick_device(config.run.device)
+        self.devices = plan_devices(config)
         by_turns = config.run.deterministic
         self.plan = ThreadPlan(1, 0, 1)
         if not by_turns:
-            self.plan = plan_threads(config.run, self.device.type, self.game.in_python)
+            self.plan = plan_threads(
+                config.run,
+                self.devices.inference_kind,
+                self.game.in_python,
+                len(self.devices.inference),
+                len(self.devices.training),
+            )
         set_up_torch(config.run.seed, self.plan.training, deterministic=by_turns)
         self.bus = MemoryBus()
         self.stop_wish = StopWish()
@@ -73,13 +87,17 @@ class Session:
         self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen]))
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
-        trainer = Trainer(network, config.train, self.device)
+        trainer = Trainer(network, config.train, pick_device(self.devices.training[0]))
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
         found, faults = checkpoints.load_newest()
         state: dict[str, Any] = {"num_starts": 0, "num_rounds": 0}
         if found is not None:
             trainer.restore(found.tensors, found.rest["trainer"])
             state = found.rest
+        if len(self.devices.training) > 1:
+            stack.enter_context(
+                train_together(trainer, self.devices.training, self.plan.training, config.run.seed)
+            )
         replay = Replay(
             run.episodes,
             self.game,
@@ -119,7 +137,7 @@ class Session:
             self.game,
             run,
             config.rating,
-            self._make_evaluator,
+            lambda: self._make_evaluator(self.devices.inference[0]),
             self.loop.weights,
             self.bus,
             self.metrics,
@@ -156,10 +174,13 @@ class Session:
                 if self.loop.checkpoint_is_due() or rating_is_due:
                     self.loop.save(self._rest())
                 if rating_is_due:
-                    self.rater.start(self.loop.step_count, self.loop.copy_average())
+                    self.rater.start(self.loop.step_count, self.loop.trainer.copy_average())
                 if time.monotonic() - status_at_s >= STATUS_EVERY_S:
                     status_at_s = time.monotonic()
                     self._write_status(workers)
+        except ProcessLost:
+            self.loop.save(self._rest())
+            raise
         finally:
             self.bus.stop()
             self.rater.interrupt()
@@ -172,6 +193,7 @@ class Session:
 
     def _make_worker(self, number: int) -> Worker:
         config = self.config
+        devices = self.devices.inference
         driver = _core.SelfPlay(
             self.game,
             config.for_core(),
@@ -182,20 +204,23 @@ class Session:
             config.run.seed,
             self.num_starts * MAX_WORKERS + number,
         )
+        evaluator = self._make_evaluator(
+            devices[number % len(devices)], compiles=config.run.compile_inference
+        )
         pipeline = make_pipeline(
-            self._make_evaluator(), config.selfplay.num_groups, config.selfplay.games_per_group
+            evaluator, config.selfplay.num_groups, config.selfplay.games_per_group
         )
         return Worker(driver, pipeline, self.bus, self.loop.may_play)
 
-    def _make_evaluator(self) -> Evaluator:
-        network = copy.deepcopy(self.loop.trainer.network).eval()
+    def _make_evaluator(self, device: str, compiles: bool = False) -> Evaluator:
+        network = copy.deepcopy(self.loop.trainer.network).cpu().eval()
         network.load_state_dict(self.loop.trainer.average)
         evaluator = make_evaluator(
             network,
             self.config.run.evaluator,
-            device=self.device.type,
+            device=device,
             num_threads=1,
-            compiles=self.config.run.compile_inference,
+            compiles=compiles,
         )
         evaluator.load(self.loop.trainer.average, self.loop.step_count)
         return evaluator
@@ -204,7 +229,7 @@ class Session:
 
     def run_by_turns(self) -> None:
         """Plays a round of games, trains what they allow, and so on: the same every time."""
-        evaluator = self._make_evaluator()
+        evaluator = self._make_evaluator(self.devices.inference[0])
         batch_size = self.config.train.batch_size
         while not self.bus.stopping and self._progress() < 1:
             episodes = self._play_round(evaluator)
@@ -262,7 +287,7 @@ class Session:
         num_games = self.config.rating.final_games
         if num_games and self.loop.step_count > self.first_step and not self.stop_wish.asked:
             num_threads = self.config.run.num_threads or None
-            average = self.loop.copy_average()
+            average = self.loop.trainer.copy_average()
             self.rater.rate(self.loop.step_count, average, num_games, num_threads)
 
     def _progress(self) -> float:
@@ -300,7 +325,7 @@ class Session:
         network = self.loop.trainer.network
         return (
             f"{self.run.name}: {self.config.game.name}, {network.spec.kind} network of "
-            f"{network.num_parameters:,} parameters on {self.device.type}; {self.plan}; "
+            f"{network.num_parameters:,} parameters on {self.devices}; {self.plan}; "
             f"{'going on at' if self.first_step else 'from'} step {self.first_step}"
         )
 

@@ -88,7 +88,8 @@ class CudaLane:
         full_size: int,
         answer_full: Answer,
     ) -> None:
-        self.stream = torch.cuda.Stream(weights.device)  # type: ignore[no-untyped-call]
+        # Ahead of a trainer on the same GPU, whose stream has priority 0.
+        self.stream = torch.cuda.Stream(weights.device, priority=-1)  # type: ignore[no-untyped-call]
         self._weights = weights
         self._slots = slots
         self._clock = clock

@@ -57,7 +57,7 @@ def load(
     It can be given to zf.search.analyse and zf.selfplay.play.
     """
     network, version = load_network(run, step, game)
-    return make_evaluator(network, kind, device, num_threads, version)
+    return make_evaluator(network, kind, device, num_threads, version, compiles=False)
 
 
 def load_file(
@@ -70,4 +70,4 @@ def load_file(
 ) -> Evaluator:
     """An evaluator with the weights of a safetensors file such as a run's, its manifest beside."""
     network, version = network_of(read_weights(path, str(path)), game)
-    return make_evaluator(network, kind, device, num_threads, version)
+    return make_evaluator(network, kind, device, num_threads, version, compiles=False)

@@ -66,8 +66,10 @@ class OnnxEvaluator:
     def _put(self, arrays: Mapping[str, Any]) -> None:
         for weight in self._model.graph.initializer:
             if weight.name in self._shapes:
-                array = np.asarray(arrays[weight.name], dtype=np.float32)
-                weight.raw_data = array.tobytes()
+                array = arrays[weight.name]
+                if not isinstance(array, np.ndarray):
+                    array = array.cpu()  # a tensor, perhaps of a GPU that trains
+                weight.raw_data = np.asarray(array, dtype=np.float32).tobytes()
 
     def _session(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()

@@ -8,13 +8,21 @@ observations is in the network, and in its ONNX file.
 """
 
 from zerofleet.nets.build import build, from_spec
-from zerofleet.nets.network import AuxiliaryBatch, Network, Output, auxiliary_losses
+from zerofleet.nets.network import (
+    AuxiliaryBatch,
+    Mean,
+    Network,
+    Output,
+    auxiliary_losses,
+    mean_over,
+)
 from zerofleet.nets.onnx import export_onnx
 from zerofleet.nets.presets import presets
 from zerofleet.nets.spec import NetworkSpec, refuse_mismatch
 
 __all__ = [
     "AuxiliaryBatch",
+    "Mean",
     "Network",
     "NetworkSpec",
     "Output",
@@ -22,6 +30,7 @@ __all__ = [
     "build",
     "export_onnx",
     "from_spec",
+    "mean_over",
     "presets",
     "refuse_mismatch",
 ]

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from zerofleet.errors import Unsupported
 from zerofleet.nets.layers import final_layer
-from zerofleet.nets.network import AuxiliaryBatch, Output
+from zerofleet.nets.network import AuxiliaryBatch, Mean, Output, mean_over
 from zerofleet.nets.spec import NetworkSpec
 
 NUM_SPECIES = 12
@@ -109,7 +109,7 @@ class AuxiliaryHeads(nn.Module):
         }
 
 
-def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
     """Of the heads `margin` [B] and `fate` [B, Z, E], where the output has them.
 
     A row counts where its final observation has cards at all.
@@ -119,7 +119,6 @@ def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]
     final_BN = batch.final_observation_BN
     places_BZ = final_BN[:, :NUM_CARDS].long()
     known_B = (places_BZ.sum(dim=1) > 0).float()
-    num_known = known_B.sum().clamp(min=1)
 
     points_BN = final_BN.float()
     margin_B = (points_BN[:, OWN_POINTS] - points_BN[:, OTHERS_POINTS]) / MARGIN_SCALE
@@ -132,6 +131,6 @@ def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]
         output.auxiliary["fate"].float().transpose(1, 2), ends_BZ, reduction="none"
     ).mean(dim=1)
     return {
-        "margin": (margin_losses_B * known_B).sum() / num_known,
-        "fate": (fate_losses_B * known_B).sum() / num_known,
+        "margin": mean_over(known_B, margin_losses_B),
+        "fate": mean_over(known_B, fate_losses_B),
     }

@@ -14,7 +14,14 @@ from torch.nn import functional
 
 from zerofleet.errors import Unsupported
 from zerofleet.nets.layers import final_layer
-from zerofleet.nets.network import AuxiliaryBatch, Network, NetworkOptions, Output
+from zerofleet.nets.network import (
+    AuxiliaryBatch,
+    Mean,
+    Network,
+    NetworkOptions,
+    Output,
+    mean_over,
+)
 from zerofleet.nets.spec import NetworkSpec
 
 NUM_PLANES = 4
@@ -78,14 +85,14 @@ class BoardNetwork(Network):
         others_BRC = (cells_BRC == 2).to(cells_BRC.dtype)
         return torch.stack([own_BRC, others_BRC, to_move_BRC, ones_BRC], dim=1)
 
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         if "reply" not in output.auxiliary:
             return {}
         known_B = batch.reply_B >= 0
         losses_B = functional.cross_entropy(
             output.auxiliary["reply"].float(), batch.reply_B.clamp(min=0), reduction="none"
         )
-        return {"reply": (losses_B * known_B).sum() / known_B.sum().clamp(min=1)}
+        return {"reply": mean_over(known_B, losses_B)}
 
 
 def board_shape(spec: NetworkSpec) -> tuple[int, int]:

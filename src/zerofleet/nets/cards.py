@@ -21,7 +21,7 @@ from zerofleet.nets.beastybar import (
     refuse_other_games,
 )
 from zerofleet.nets.layers import Transformer
-from zerofleet.nets.network import AuxiliaryBatch, Network, NetworkOptions, Output
+from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
 
 
@@ -78,5 +78,5 @@ class CardsNetwork(Network):
         policy_logits_BA, outcome_logits_BO = self.heads(summary_BW)
         return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
 
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         return auxiliary_losses(output, batch)

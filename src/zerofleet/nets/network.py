@@ -21,6 +21,25 @@ class Output(NamedTuple):
     """What else was predicted, by name; empty unless training or asked for."""
 
 
+class Mean(NamedTuple):
+    """A mean over the rows that have a target, in two parts, which can be added to others'."""
+
+    total: Tensor
+    """The sum of the values of these rows."""
+    num_rows: Tensor
+    """How many they are."""
+
+    @property
+    def value(self) -> Tensor:
+        """0 where no row has a target."""
+        return self.total / self.num_rows.clamp(min=1)
+
+
+def mean_over(rows_B: Tensor, values_B: Tensor) -> Mean:
+    """The mean of values over those rows that are 1, or true, and not 0."""
+    return Mean((values_B * rows_B).sum(), rows_B.sum())
+
+
 class AuxiliaryBatch(Protocol):
     """What a batch must have for the auxiliary losses; rows go with those of the output."""
 
@@ -59,7 +78,7 @@ class Network(nn.Module):
     def wants_auxiliary(self, with_auxiliary: bool | None) -> bool:
         return self.training if with_auxiliary is None else with_auxiliary
 
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         """A loss for each of `output.auxiliary`, the mean over the rows that have a target."""
         return {}
 
@@ -68,6 +87,6 @@ class Network(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
 
-def auxiliary_losses(network: Network, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+def auxiliary_losses(network: Network, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
     """The auxiliary losses of a network, by the name of the head; not weighted."""
     return network.auxiliary_losses(output, batch)

@@ -35,7 +35,7 @@ from zerofleet.nets.beastybar import (
     refuse_other_games,
 )
 from zerofleet.nets.layers import FORBIDDEN, Transformer
-from zerofleet.nets.network import AuxiliaryBatch, Network, NetworkOptions, Output
+from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
 
 
@@ -129,7 +129,7 @@ class ZonesNetwork(Network):
         sums_BSW: Tensor = in_set_BZS.transpose(1, 2) @ cards_BZW
         return sums_BSW / sizes_BS.clamp(min=1)[:, :, None] + self.set_place
 
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Tensor]:
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         return auxiliary_losses(output, batch)
 
 

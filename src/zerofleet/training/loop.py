@@ -125,10 +125,7 @@ class TrainingLoop:
 
     def publish(self) -> None:
         """Gives the moving average to those who play; its version is the step."""
-        self.bus.publish_weights(self.step_count, self.copy_average())
-
-    def copy_average(self) -> dict[str, Tensor]:
-        return {name: value.clone() for name, value in self.trainer.average.items()}
+        self.bus.publish_weights(self.step_count, self.trainer.copy_average())
 
     def keep_weights(self) -> None:
         """Writes the moving average into the run's folder; its version is the step."""

@@ -3,12 +3,13 @@
 Shapes: B rows, A actions, O outcomes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from zerofleet.nets import Network, Output, auxiliary_losses
+from zerofleet.nets import Mean, Network, NetworkSpec, Output, auxiliary_losses, mean_over
 from zerofleet.replay import Batch
 
 
@@ -34,59 +35,71 @@ class TensorBatch:
 
         return cls(**{name: moved(name) for name in cls.__dataclass_fields__})
 
+    @classmethod
+    def empty(cls, spec: NetworkSpec, num_rows: int, device: torch.device) -> "TensorBatch":
+        """Room for so many rows of a network's game."""
 
-@dataclass(frozen=True)
-class Losses:
-    """Means over the rows that have a target; `total` is what is minimised."""
+        def rows(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.empty(num_rows, *shape, dtype=dtype, device=device)
 
-    total: Tensor
-    policy: Tensor
-    outcome: Tensor
-    auxiliary: dict[str, Tensor]
-    policy_entropy: Tensor
-    policy_accuracy: Tensor
-    """Share of rows whose most likely action is the target's."""
-    value_error: Tensor
-    """Mean square of (expected outcome distribution - target): a Brier score, for calibration."""
+        return cls(
+            observations_BN=rows(spec.observation_bytes, dtype=torch.uint8),
+            legal_BA=rows(spec.num_actions),
+            policy_BA=rows(spec.num_actions),
+            has_policy_B=rows(),
+            outcome_target_BO=rows(spec.num_outcomes),
+            reply_B=rows(dtype=torch.int64),
+            final_observation_BN=rows(spec.observation_bytes, dtype=torch.uint8),
+        )
+
+    def fields(self) -> list[Tensor]:
+        """All of them, in one order."""
+        return [getattr(self, name) for name in self.__dataclass_fields__]
 
 
 ILLEGAL_LOGIT = -1e9
 
 
-def compute_losses(
-    network: Network,
-    output: Output,
-    batch: TensorBatch,
-    value_loss_weight: float,
-    auxiliary_loss_weight: float,
-) -> Losses:
+def compute_losses(network: Network, output: Output, batch: TensorBatch) -> dict[str, Mean]:
+    """The losses by name, and after them what else tells how good the answers are.
+
+    loss/policy, loss/outcome and loss/<auxiliary head>; then policy_entropy, policy_accuracy (share
+    of rows whose most likely action is the target's) and value_error (the mean square of expected
+    outcome distribution - target: a Brier score, for calibration).
+    """
     logits_BA = output.policy_logits_BA.float()
     # Only legal actions share the probability; rows without a policy keep all and weigh nothing.
     masked_BA = logits_BA + (1 - batch.legal_BA) * batch.has_policy_B[:, None] * ILLEGAL_LOGIT
     log_policy_BA = torch.log_softmax(masked_BA, dim=1)
-    num_policies = batch.has_policy_B.sum().clamp(min=1)
-
-    def mean_over_policies(values_B: Tensor) -> Tensor:
-        return (values_B * batch.has_policy_B).sum() / num_policies
-
-    policy = mean_over_policies(-(batch.policy_BA * log_policy_BA).sum(dim=1))
-    entropy_B = -(log_policy_BA.exp() * log_policy_BA).sum(dim=1)
+    cross_entropy_B = -(batch.policy_BA * log_policy_BA).sum(dim=1)
+    found_BA = log_policy_BA.detach()
+    entropy_B = -(found_BA.exp() * found_BA).sum(dim=1)
     same_B = (masked_BA.argmax(dim=1) == batch.policy_BA.argmax(dim=1)).float()
 
     log_outcomes_BO = torch.log_softmax(output.outcome_logits_BO.float(), dim=1)
-    outcome = -(batch.outcome_target_BO * log_outcomes_BO).sum(dim=1).mean()
-    gap_BO = log_outcomes_BO.exp() - batch.outcome_target_BO
+    surprise_B = -(batch.outcome_target_BO * log_outcomes_BO).sum(dim=1)
+    gap_BO = log_outcomes_BO.detach().exp() - batch.outcome_target_BO
+    all_B = torch.ones_like(surprise_B)
 
     auxiliary = auxiliary_losses(network, output, batch)
-    total = policy + value_loss_weight * outcome
-    if auxiliary:
-        total = total + auxiliary_loss_weight * torch.stack(list(auxiliary.values())).sum()
-    return Losses(
-        total=total,
-        policy=policy,
-        outcome=outcome,
-        auxiliary=auxiliary,
-        policy_entropy=mean_over_policies(entropy_B),
-        policy_accuracy=mean_over_policies(same_B),
-        value_error=(gap_BO**2).sum(dim=1).mean(),
-    )
+    return {
+        "loss/policy": mean_over(batch.has_policy_B, cross_entropy_B),
+        "loss/outcome": mean_over(all_B, surprise_B),
+        **{f"loss/{name}": mean for name, mean in auxiliary.items()},
+        "policy_entropy": mean_over(batch.has_policy_B, entropy_B),
+        "policy_accuracy": mean_over(batch.has_policy_B, same_B),
+        "value_error": mean_over(all_B, (gap_BO**2).sum(dim=1)),
+    }
+
+
+def total_loss(
+    parts: Mapping[str, Tensor], value_loss_weight: float, auxiliary_loss_weight: float
+) -> Tensor:
+    """What is minimised, of values by the names of `compute_losses`."""
+    weights = {"loss/policy": 1.0, "loss/outcome": value_loss_weight}
+    losses = [
+        weights.get(name, auxiliary_loss_weight) * part
+        for name, part in parts.items()
+        if name.startswith("loss/")
+    ]
+    return torch.stack(losses).sum()

@@ -1,6 +1,8 @@
 """Makes steps: a batch in, better weights out, with a moving average of them for play."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,8 @@ from zerofleet.config import TrainConfig
 from zerofleet.errors import ZerofleetError
 from zerofleet.nets import Network
 from zerofleet.replay import Batch
-from zerofleet.training.loss import TensorBatch, compute_losses
+from zerofleet.training.group import Group
+from zerofleet.training.loss import TensorBatch, compute_losses, total_loss
 
 
 class NotFinite(ZerofleetError):
@@ -34,6 +37,9 @@ class Trainer:
 
     The average starts as the weights themselves and follows them with `average_decay`; it is what
     self-play and players get.
+
+    On CUDA it works in a stream of its own, of the lowest priority, and waits for it before a
+    method ends: whoever reads what it holds between calls, in whatever stream, finds it finished.
     """
 
     def __init__(self, network: Network, settings: TrainConfig, device: torch.device) -> None:
@@ -51,51 +57,69 @@ class Trainer:
         self.step_count = 0
         self.autocast_type = autocast_type(settings.precision, device)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.autocast_type is torch.float16)
+        self.group = Group()
+        self._stream = None
+        if device.type == "cuda":
+            self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
+            self._stream.wait_stream(torch.cuda.current_stream(device))
 
     def step(self, batch: Batch, progress: float = 0.0) -> StepReport:
         """One step of the optimiser. NotFinite where a number went out of range.
 
         `progress` is the share of the run that is done, for a rate that falls towards its end.
         """
+        with self.on_own_stream():
+            return self.step_on(self.group.deal(batch, progress, self.device), progress)
+
+    def step_on(self, rows: TensorBatch, progress: float) -> StepReport:
+        """The same with rows that are there already: of several processes, those of this one."""
         rate = self._set_learning_rate(progress)
         with torch.autocast(
             self.device.type,
             dtype=self.autocast_type or torch.bfloat16,
             enabled=self.autocast_type is not None,
         ):
-            tensors = TensorBatch.of(batch, self.device)
-            output = self.network(tensors.observations_BN)
-            losses = compute_losses(
-                self.network,
-                output,
-                tensors,
-                self.settings.value_loss_weight,
-                self.settings.auxiliary_loss_weight,
-            )
+            means = compute_losses(self.network, self.network(rows.observations_BN), rows)
+        num_rows = torch.stack([mean.num_rows.float() for mean in means.values()])
+        self.group.add_up([num_rows])
+        parts = {
+            name: mean.total / num
+            for (name, mean), num in zip(means.items(), num_rows.clamp(min=1), strict=True)
+        }
+        loss = total_loss(
+            parts, self.settings.value_loss_weight, self.settings.auxiliary_loss_weight
+        )
         self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(losses.total).backward()  # type: ignore[no-untyped-call]
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        values = torch.stack([loss, *parts.values()]).detach()
+        self.group.add_up_step(self.network, values)
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(
             self.network.parameters(), self.settings.max_grad_norm
         )
-        values = {
-            "loss": losses.total,
-            "loss/policy": losses.policy,
-            "loss/outcome": losses.outcome,
-            **{f"loss/{name}": value for name, value in losses.auxiliary.items()},
-            "policy_entropy": losses.policy_entropy,
-            "policy_accuracy": losses.policy_accuracy,
-            "value_error": losses.value_error,
-        }
-        numbers = torch.stack([norm, *(value.detach().float() for value in values.values())])
-        grad_norm, *rest = numbers.tolist()
-        found = dict(zip(values, rest, strict=True))
+        grad_norm, *rest = torch.cat([norm[None], values]).tolist()
+        found = dict(zip(["loss", *parts], rest, strict=True))
         self._refuse_not_finite(grad_norm, found)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.step_count += 1
         self._update_average()
         return StepReport(self.step_count, rate, grad_norm, found)
+
+    def copy_average(self) -> dict[str, Tensor]:
+        """The weights that play, for whoever is to have them."""
+        with self.on_own_stream():
+            return {name: value.clone() for name, value in self.average.items()}
+
+    @contextmanager
+    def on_own_stream(self) -> Iterator[None]:
+        """What is done within is finished when it ends."""
+        if self._stream is None:
+            yield
+            return
+        with torch.cuda.stream(self._stream):
+            yield
+        self._stream.synchronize()
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything needed to go on: tensors by name, and what is not a tensor."""
