@@ -1,5 +1,6 @@
 """What all Python tests share."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,9 @@ from hypothesis import settings
 # The same examples each time and no deadline: a test fails for what the code does, not for load.
 settings.register_profile("zerofleet", derandomize=True, deadline=None)
 settings.load_profile("zerofleet")
+
+# A shell starts background jobs with Ctrl-C ignored, and what is ignored stays so in new processes.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -133,8 +133,9 @@ class SelfPlayConfig(Section):
     """Memory for remembered evaluations, per group. 0 remembers none. Pays where games share
     openings and the network is slow."""
 
-    num_groups: Count = 4
-    """Groups of games. While one is evaluated the others search: with too few, one side waits."""
+    num_groups: CountOrZero = 0
+    """Groups of games. While one is evaluated the others search: with too few, one side waits. 0:
+    two where a thread searches and evaluates by turns; with a GPU five more than search threads."""
 
     games_per_group: Count = 512
     """Games in a group, so also leaves in a batch. More uses a GPU better; fewer finish games, and

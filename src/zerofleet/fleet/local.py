@@ -80,6 +80,7 @@ class Session:
                 len(self.devices.inference),
                 len(self.devices.training),
             )
+        self.num_groups = config.selfplay.num_groups or self.plan.num_groups
         set_up_torch(config.run.seed, self.plan.training, deterministic=by_turns)
         self.bus = MemoryBus()
         self.stop_wish = StopWish()
@@ -197,7 +198,7 @@ class Session:
         driver = _core.SelfPlay(
             self.game,
             config.for_core(),
-            config.selfplay.num_groups,
+            self.num_groups,
             config.selfplay.games_per_group,
             self.plan.search,
             None,
@@ -207,9 +208,7 @@ class Session:
         evaluator = self._make_evaluator(
             devices[number % len(devices)], compiles=config.run.compile_inference
         )
-        pipeline = make_pipeline(
-            evaluator, config.selfplay.num_groups, config.selfplay.games_per_group
-        )
+        pipeline = make_pipeline(evaluator, self.num_groups, config.selfplay.games_per_group)
         return Worker(driver, pipeline, self.bus, self.loop.may_play)
 
     def _make_evaluator(self, device: str, compiles: bool = False) -> Evaluator:
@@ -249,8 +248,7 @@ class Session:
 
     def _play_round(self, evaluator: Evaluator) -> list[bytes] | None:
         """One game in each place, in the order of their numbers; None if asked to stop."""
-        selfplay = self.config.selfplay
-        num_games = selfplay.num_groups * selfplay.games_per_group
+        num_games = self.num_groups * self.config.selfplay.games_per_group
         driver = _core.SelfPlay(
             self.game,
             self.config.for_core(),

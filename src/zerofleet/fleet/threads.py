@@ -18,6 +18,12 @@ class ThreadPlan:
     training: int
     """Threads of each process that trains."""
 
+    @property
+    def num_groups(self) -> int:
+        """Groups of games that suit each worker: with a GPU one for each thread that searches,
+        three that are evaluated, and two that wait for either."""
+        return self.search + 5 if self.search else 2
+
     def __str__(self) -> str:
         if self.search == 0:
             players = f"{self.num_workers} for search and inference"
