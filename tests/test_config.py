@@ -27,10 +27,31 @@ def written(folder: Path, text: str) -> Path:
 # ---- presets
 
 
-def test_every_game_has_the_three_presets() -> None:
+def test_every_game_has_the_three_presets_and_ours_those_of_machines() -> None:
     assert config.trainable_games() == sorted([*_core.game_names(), "tictactoe"])
     for game in [*config.trainable_games(), config.OWN_GAME]:
-        assert config.preset_names(game) == ["fast", "production", "standard"]
+        assert {"fast", "standard", "production"} <= set(config.preset_names(game))
+    for game in _core.game_names():
+        assert {"h100", "h200", "h100_8gpu"} <= set(config.preset_names(game))
+
+
+def test_a_file_can_be_based_on_another() -> None:
+    eight = config.load("beastybar", "h100_8gpu")
+    assert eight.run.training_devices == ["cuda:0"]
+    assert len(eight.run.inference_devices) == 7
+    assert eight.selfplay.games_per_group == 1024
+    production = config.load("beastybar", "production")
+    assert eight.train == production.train
+    assert eight.search == production.search
+
+
+def test_a_file_based_on_nothing_or_on_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("based_on: b\ngame: {name: connect4}\n")
+    with pytest.raises(ZerofleetError, match=r"a\.yaml: unknown based_on b; known: none"):
+        config.read(tmp_path / "a.yaml")
+    (tmp_path / "b.yaml").write_text("based_on: a\n")
+    with pytest.raises(ZerofleetError, match="cannot be based on one another: a on b on a"):
+        config.read(tmp_path / "a.yaml")
 
 
 @pytest.mark.parametrize("path", PRESETS, ids=str)

@@ -2,7 +2,8 @@
 
     config = load("connect4", "fast", overrides=["search.num_simulations=64"])
 
-A file holds only what differs from the defaults in zerofleet.settings. What it holds that cannot be
+A file holds only what differs from the defaults in zerofleet.settings, or from another file beside
+it (`based_on: production`). What it holds that cannot be
 is refused by zerofleet.settings_text.
 """
 
@@ -29,7 +30,7 @@ from zerofleet.settings_text import (
     build,
     override_of,
     put,
-    read_yaml,
+    read_settings,
     shown,
     source_of,
     unknown_name,
@@ -102,7 +103,7 @@ def load(
         if preset not in preset_names(folder):
             raise Unsupported(unknown_name("preset", preset, preset_names(folder)))
         path = presets_folder() / folder / f"{preset}.yaml"
-    settings = read_yaml(path)
+    settings = read_settings(path)
     given = [override_of(text) for text in overrides] + [
         Override(("game", "options", name), value, f"--option {name}={value}")
         for name, value in (options or {}).items()
@@ -119,7 +120,7 @@ def load(
 
 def read(path: Path) -> Config:
     """The settings in a file, such as that of a run."""
-    return build(read_yaml(path), path, [])
+    return build(read_settings(path), path, [])
 
 
 # ---- the game that they are for

@@ -64,6 +64,36 @@ def _parse(text: str, source: str) -> Any:
         raise BadText(f"{source}: not YAML: {error}") from None
 
 
+BASED_ON = "based_on"
+
+
+def read_settings(path: Path, upon: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """What a file holds, over the file beside it that it is `based_on`, if any."""
+    if path in upon:
+        chain = " on ".join(each.stem for each in (*upon, path))
+        raise BadText(f"{shown(path)}: files cannot be based on one another: {chain}")
+    settings = read_yaml(path)
+    if BASED_ON not in settings:
+        return settings
+    base = settings.pop(BASED_ON)
+    base_path = path.with_name(f"{base}.yaml")
+    if not base_path.exists():
+        known = sorted(each.stem for each in path.parent.glob("*.yaml") if each != path)
+        raise BadText(f"{shown(path)}: {unknown_name(BASED_ON, str(base), known)}")
+    return merged(read_settings(base_path, (*upon, path)), settings)
+
+
+def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """All of both; where both have a section, section by section, else what is over counts."""
+    both = dict(base)
+    for name, value in over.items():
+        old = both.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = merged(old, value)
+        both[name] = value
+    return both
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
