@@ -21,7 +21,7 @@ def status(elapsed_s: float, **values: object) -> Record:
     zeros = dict.fromkeys(
         (
             *("step", "games", "positions", "window", "samples", "simulations", "inferences"),
-            *("inference_s", "search_s", "waiting_to_play_s"),
+            *("rows_computed", "device_busy_s", "inference_s", "search_s", "waiting_to_play_s"),
             *("training_s", "intake_s", "waiting_to_train_s"),
         ),
         0,
@@ -60,6 +60,9 @@ TWO_STATUSES = (
         games=300,
         positions=90_000,
         simulations=51_000,
+        inferences=48_000,
+        rows_computed=50_000,
+        device_busy_s=9,
         step=60,
         inference_s=2,
         search_s=4,
@@ -76,6 +79,8 @@ def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     assert re.search(r"300 games +20\.0 games/s +waits 25% for trainer", row(lines, "self-play"))
     assert re.search(r"60 steps +5\.0 steps/s +waits 10% for self-play", row(lines, "trainer"))
     assert any("5,000 simulations/s" in line for line in lines)
+    inference = row(lines, "inference")
+    assert re.search(r"4,800 positions/s +busy 90%, batches 96% full", inference)
 
 
 def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:
@@ -116,6 +121,9 @@ def test_the_table_has_its_width_whatever_the_numbers() -> None:
         games=10**9,
         positions=10**11,
         simulations=10**13,
+        inferences=10**13,
+        rows_computed=10**13,
+        device_busy_s=9e5,
         step=10**8,
         waiting_to_play_s=1e6,
     )

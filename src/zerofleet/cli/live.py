@@ -16,6 +16,7 @@ from zerofleet.cli.live_cells import (
     Pace,
     clock_text,
     earlier,
+    inference_cells,
     left_text,
     losses_text,
     rating_rows,
@@ -80,6 +81,7 @@ class LiveScreen:
         pace = Pace.between(self._statuses)
         newest = self._statuses[-1] if self._statuses else None
         stages.add_row("self-play", *self_play_cells(newest, pace, self._config))
+        stages.add_row("inference", *inference_cells(newest, pace))
         stages.add_row("replay", *replay_cells(newest, self._config))
         stages.add_row("trainer", *trainer_cells(self._num_steps, pace))
         for row in rating_rows(list(self._ratings.values())):

@@ -9,8 +9,8 @@ from zerofleet.metrics import Record
 LEAST_PACE_S = 1.0
 """Statuses that are closer together make no pace."""
 GROWING = (
-    *("elapsed_s", "step", "games", "positions", "simulations"),
-    *("inference_s", "search_s", "waiting_to_play_s"),
+    *("elapsed_s", "step", "games", "positions", "simulations", "inferences"),
+    *("rows_computed", "device_busy_s", "inference_s", "search_s", "waiting_to_play_s"),
     *("training_s", "intake_s", "waiting_to_train_s"),
 )
 """What a status counts up."""
@@ -25,7 +25,12 @@ class Pace:
     games_per_s: float
     positions_per_s: float
     simulations_per_s: float
+    inferences_per_s: float
     steps_per_s: float
+    device_busy: float
+    """Share of the time in which what evaluates had something to do; of several, their sum."""
+    batch_fill: float
+    """Share of the rows computed that somebody had asked for."""
     self_play_waits: float
     """Share of the workers' time."""
     trainer_waits: float
@@ -40,6 +45,9 @@ class Pace:
             games_per_s=gained["games"] / gained["elapsed_s"],
             positions_per_s=gained["positions"] / gained["elapsed_s"],
             simulations_per_s=gained["simulations"] / gained["elapsed_s"],
+            inferences_per_s=gained["inferences"] / gained["elapsed_s"],
+            device_busy=gained["device_busy_s"] / gained["elapsed_s"],
+            batch_fill=gained["inferences"] / max(1, gained["rows_computed"]),
             steps_per_s=gained["step"] / gained["elapsed_s"],
             self_play_waits=share(gained, "waiting_to_play_s", "inference_s", "search_s"),
             trainer_waits=share(gained, "waiting_to_train_s", "training_s", "intake_s"),
@@ -73,6 +81,16 @@ def self_play_cells(
         f"{status['games']:,} games",
         f"{rate_text(pace.games_per_s, 'game')}\n{pace.simulations_per_s:,.0f} simulations/s",
         waits_text(pace.self_play_waits, "trainer"),
+    )
+
+
+def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str, str]:
+    if status is None or pace is None:
+        return UNKNOWN, "", ""
+    return (
+        f"{status['inferences']:,} positions",
+        f"{pace.inferences_per_s:,.0f} positions/s",
+        f"busy {pace.device_busy:.0%}, batches {pace.batch_fill:.0%} full",
     )
 
 
