@@ -80,7 +80,7 @@ def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     assert re.search(r"60 steps +5\.0 steps/s +waits 10% for self-play", row(lines, "trainer"))
     assert any("5,000 simulations/s" in line for line in lines)
     inference = row(lines, "inference")
-    assert re.search(r"4,800 positions/s +busy 90%, batches 96% full", inference)
+    assert re.search(r"4,800 positions/s +busy 90%, fill 96%", inference)
 
 
 def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:

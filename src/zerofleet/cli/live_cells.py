@@ -90,7 +90,7 @@ def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str,
     return (
         f"{status['inferences']:,} positions",
         f"{pace.inferences_per_s:,.0f} positions/s",
-        f"busy {pace.device_busy:.0%}, batches {pace.batch_fill:.0%} full",
+        f"busy {pace.device_busy:.0%}, fill {pace.batch_fill:.0%}",
     )
 
 
