@@ -10,7 +10,6 @@ the game's fingerprint (see fingerprint.py), by which changed rules are noticed.
 
 import hashlib
 import importlib
-import importlib.util
 import re
 import sys
 import traceback
@@ -90,13 +89,12 @@ def import_file(path: Path) -> ModuleType:
     name = f"zerofleet_own_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path.absolute())
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path.absolute())
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # Not by Python's loader: it keeps bytecode, and does not see a change within a second.
+        exec(compile(code, module.__file__, "exec"), module.__dict__)
     except Exception as error:
         del sys.modules[name]
         line = (
