@@ -31,6 +31,7 @@ MAY_IMPORT["cli"] = set(MAY_IMPORT)
 # Modules beside the rooms that every room may import; they themselves import no room, but for
 # those that must know what is played.
 SHARED = {
+    "cache",
     "_core",
     "bus",
     "config",

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import ZEROFLEET
 
 import zerofleet as zf
 from zerofleet.arena import gomocup
@@ -12,8 +13,6 @@ from zerofleet.arena.gomocup_brain import Brain
 from zerofleet.arena.player import Player
 from zerofleet.arena.players import player
 from zerofleet.errors import EngineFailed, Unsupported
-
-ZEROFLEET = Path(sys.executable).parent / "zerofleet"
 
 
 @pytest.fixture

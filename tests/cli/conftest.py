@@ -5,15 +5,14 @@ import os
 import pty
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from command_line import ZEROFLEET
 
-ZEROFLEET = Path(sys.executable).parent / "zerofleet"
 COLUMNS = 80
 TINY = (
     *("--games", "150", "--set", "replay.least_positions=200", "--set", "train.batch_size=32"),

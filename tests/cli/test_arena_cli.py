@@ -2,23 +2,12 @@
 
 import base64
 import json
-import shlex
 from pathlib import Path
 
 import pytest
+from command_line import Ran, example_of
 
-from zerofleet.cli import main
 from zerofleet.games import Episode, get
-
-
-class Ran:
-    """What a command line gave: exit status, output, error output."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
-        with pytest.raises(SystemExit) as exited:
-            main(list(arguments))
-        self.status = exited.value.code
-        self.output, self.errors = capsys.readouterr()
 
 
 @pytest.mark.parametrize("verb", ["match", "rate", "gate"])
@@ -29,12 +18,8 @@ def test_the_help_has_an_example_that_runs(
     verb: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (example,) = (
-        line.strip()
-        for line in Ran(capsys, verb, "--help").output.splitlines()
-        if line.strip().startswith("Example: zerofleet ")
-    )
-    ran = Ran(capsys, *shlex.split(example.removeprefix("Example: zerofleet ")))
+    example = example_of(capsys, verb)
+    ran = Ran(capsys, *example)
     assert ran.status == 0
     assert all(len(line) <= 80 for line in ran.output.splitlines())
 

@@ -2,25 +2,10 @@
 
 import signal
 import subprocess
-import sys
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
-
-from zerofleet.cli import main
-
-ZEROFLEET = Path(sys.executable).parent / "zerofleet"
-
-
-class Ran:
-    """What a command line gave: exit status, output, error output."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
-        with pytest.raises(SystemExit) as exited:
-            main(list(arguments))
-        self.status = exited.value.code
-        self.output, self.errors = capsys.readouterr()
+from command_line import ZEROFLEET, Ran, example_of
 
 
 def test_games_lists_every_game_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,12 +98,8 @@ def test_a_wrong_command_line_is_exit_status_2_too(
 def test_the_help_of_each_verb_has_an_example_that_runs(
     capsys: pytest.CaptureFixture[str], verb: str
 ) -> None:
-    (example,) = (
-        line.strip()
-        for line in Ran(capsys, verb, "--help").output.splitlines()
-        if line.strip().startswith("Example: zerofleet ")
-    )
-    assert Ran(capsys, *example.removeprefix("Example: zerofleet ").split()).status == 0
+    example = example_of(capsys, verb)
+    assert Ran(capsys, *example).status == 0
 
 
 def test_the_installed_command_says_its_version() -> None:

@@ -3,11 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
-ZEROFLEET = Path(sys.executable).parent / "zerofleet"
+from command_line import ZEROFLEET
 
 
 def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -1,27 +1,23 @@
 """Examples in help texts that take a process of their own, as a person would run them."""
 
 import re
-import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ZEROFLEET = str(Path(sys.executable).with_name("zerofleet"))
-
-
-def example(verb: str) -> list[str]:
-    text = subprocess.run([ZEROFLEET, verb, "--help"], stdout=subprocess.PIPE, text=True).stdout
-    found = re.search(r"Example: zerofleet (.+)", text)
-    assert found, text
-    return [ZEROFLEET, *shlex.split(found[1])]
+from command_line import ZEROFLEET, example_of
 
 
-def test_train_begins_ends_by_ctrl_c_and_its_run_is_exported(tmp_path: Path) -> None:
+def example(capsys: pytest.CaptureFixture[str], verb: str) -> list[str]:
+    return [str(ZEROFLEET), *example_of(capsys, verb)]
+
+
+def test_train_begins_ends_by_ctrl_c_and_its_run_is_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with subprocess.Popen(
-        example("train"), cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        example(capsys, "train"), cwd=tmp_path, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         while "games" not in process.stdout.readline():
@@ -30,27 +26,27 @@ def test_train_begins_ends_by_ctrl_c_and_its_run_is_exported(tmp_path: Path) -> 
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert "play it:    zerofleet play connect4 --against run:c4" in output
-    subprocess.run(example("export"), cwd=tmp_path, check=True)
+    subprocess.run(example(capsys, "export"), cwd=tmp_path, check=True)
     assert (tmp_path / "c4.onnx").stat().st_size > 100_000
 
 
-def test_judge_judges(tmp_path: Path) -> None:
-    ran = subprocess.run(example("judge"), cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+def test_judge_judges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = subprocess.run(example(capsys, "judge"), cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     assert ran.returncode == 0
     assert "20 decisions" in ran.stdout
 
 
-def test_gomocup_answers_a_tournament(tmp_path: Path) -> None:
+def test_gomocup_answers_a_tournament(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = "START 15\nBEGIN\nEND\n"
     ran = subprocess.run(
-        example("gomocup"), cwd=tmp_path, input=asked, stdout=subprocess.PIPE, text=True
+        example(capsys, "gomocup"), cwd=tmp_path, input=asked, stdout=subprocess.PIPE, text=True
     )
     assert ran.returncode == 0
     assert re.search(r"OK\n(?:.*\n)*\d+,\d+\n", ran.stdout), ran.stdout
 
 
 @pytest.mark.long
-def test_bench_measures(tmp_path: Path) -> None:
-    ran = subprocess.run(example("bench"), cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+def test_bench_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = subprocess.run(example(capsys, "bench"), cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     assert ran.returncode == 0
     assert "gomoku batched search" in ran.stdout

@@ -4,18 +4,16 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import ZEROFLEET
 
 from zerofleet.cli.play import game_and_opponent
 from zerofleet.cli.play_record import GameRecord, read_record
 from zerofleet.games import get
-
-ZEROFLEET = Path(sys.executable).parent / "zerofleet"
 
 ALMOST_WON = """\
 game: tictactoe

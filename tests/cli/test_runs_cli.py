@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command_line import Ran, example_of
 
 from zerofleet import config, metrics
-from zerofleet.cli import main
 from zerofleet.cli.runs import old_segments
 from zerofleet.config import Config
 from zerofleet.fleet.screen import Screen
@@ -17,16 +17,6 @@ from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import EpisodeLog
 from zerofleet.run_folders import Run, create_or_open, find
 from zerofleet.selfplay import play
-
-
-class Ran:
-    """What a command line gave: exit status, output, error output."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], *arguments: str) -> None:
-        with pytest.raises(SystemExit) as exited:
-            main(list(arguments))
-        self.status = exited.value.code
-        self.output, self.errors = capsys.readouterr()
 
 
 @pytest.fixture(autouse=True)
@@ -166,12 +156,8 @@ def test_the_examples_in_the_help_of_runs_work_one_after_another(
 ) -> None:
     made()
     for verb in ("list", "show", "pack", "unpack", "rm"):
-        (example,) = (
-            line.strip()
-            for line in Ran(capsys, "runs", verb, "--help").output.splitlines()
-            if line.strip().startswith("Example: zerofleet ")
-        )
-        assert Ran(capsys, *shlex.split(example.removeprefix("Example: zerofleet "))).status == 0
+        example = example_of(capsys, "runs", verb)
+        assert Ran(capsys, *example).status == 0
 
 
 # ---- train
@@ -286,10 +272,6 @@ def test_bad_input_to_train_is_one_clear_line_and_leaves_no_run(
 def test_the_help_of_train_has_an_example_that_runs(
     capsys: pytest.CaptureFixture[str], fleet: FakeFleet
 ) -> None:
-    (example,) = (
-        line.strip()
-        for line in Ran(capsys, "train", "--help").output.splitlines()
-        if line.strip().startswith("Example: zerofleet ")
-    )
-    assert Ran(capsys, *shlex.split(example.removeprefix("Example: zerofleet "))).status == 0
+    example = example_of(capsys, "train")
+    assert Ran(capsys, *example).status == 0
     assert fleet.asked[0][0].stop.minutes == 30

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tiny_runs import TINY_RUN
 
 from zerofleet.config import load
 from zerofleet.errors import ZerofleetError
@@ -94,23 +95,8 @@ def test_search_threads_are_split_among_the_devices(kind, num_inference, num_tra
 # ---- a whole run
 
 
-SETTINGS = [
-    "search.num_simulations=8",
-    "selfplay.num_groups=1",
-    "selfplay.games_per_group=16",
-    "network.preset=tiny",
-    "replay.least_positions=200",
-    "replay.window_positions=1000",
-    "train.batch_size=32",
-    "train.checkpoint_every_minutes=null",
-    "run.num_threads=2",
-    "rating.every=0",
-    "rating.final_games=0",
-]
-
-
 def start(runs, *arguments):
-    settings = [word for setting in SETTINGS for word in ("--set", setting)]
+    settings = [word for setting in TINY_RUN for word in ("--set", setting)]
     return subprocess.Popen(
         [
             sys.executable, "-c", "from zerofleet.cli import main; main()",

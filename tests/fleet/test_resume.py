@@ -9,25 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from tiny_runs import TINY_RUN
 
 import zerofleet as zf
 from zerofleet.config import read
 from zerofleet.replay import EpisodeLog
 
-SETTINGS = [
-    "search.num_simulations=8",
-    "selfplay.num_groups=1",
-    "selfplay.games_per_group=16",
-    "network.preset=tiny",
-    "replay.least_positions=200",
-    "replay.window_positions=1000",
-    "train.batch_size=32",
-    "train.checkpoint_every_steps=15",
-    "train.checkpoint_every_minutes=null",
-    "run.num_threads=2",
-    "rating.every=0",
-    "rating.final_games=0",
-]
+SETTINGS = [*TINY_RUN, "train.checkpoint_every_steps=15"]
 
 
 def command(steps, deterministic):

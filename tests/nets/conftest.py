@@ -6,41 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from nim import Nim
 
 import zerofleet as zf
 from zerofleet import nets
-
-
-class Nim:
-    """A user's own game: take one to three of ten sticks; who takes the last one wins."""
-
-    name = "nim"
-    num_actions = 3
-    observation_bytes = 2
-    max_plies = 10
-
-    def __init__(self, left: int = 10, player: int = 0) -> None:
-        self.left, self.player = left, player
-
-    @property
-    def to_move(self) -> int:
-        return self.player if self.left else zf.OVER
-
-    def legal_actions(self):
-        return range(min(3, self.left))
-
-    def play(self, action):
-        self.left -= action + 1
-        self.player = 1 - self.player
-
-    def rewards(self):
-        return [-1, 1] if self.player == 0 else [1, -1]
-
-    def observe(self, player):
-        return [self.left, self.to_move == player]
-
-    def copy(self):
-        return type(self)(self.left, self.player)
 
 
 def game_of(name: str, **options: int | str) -> zf.games.Game:

@@ -1,7 +1,7 @@
 """What a report is made of: a run's records and games, read while it may still be training."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -45,13 +45,17 @@ class RunData:
     @property
     def last_ratings(self) -> list[Record]:
         """The last of each opponent."""
-        return list({record["opponent"]: record for record in self.ratings}.values())
+        return last_of_each_opponent(self.ratings)
 
     @property
     def sample(self) -> Episode | None:
         """The newest game that was played to its end."""
         whole = (each for each in reversed(self.newest_games) if each.outcome_first_player >= 0)
         return next(whole, None)
+
+
+def last_of_each_opponent(ratings: Iterable[Record]) -> list[Record]:
+    return list({record["opponent"]: record for record in ratings}.values())
 
 
 def collect(run: Run) -> RunData:

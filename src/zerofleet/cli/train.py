@@ -12,6 +12,7 @@ from zerofleet.cli.arguments import GameOptions, option_values
 from zerofleet.cli.live import LiveScreen
 from zerofleet.cli.output import print_table
 from zerofleet.cli.report import write_report
+from zerofleet.cli.report_data import last_of_each_opponent
 from zerofleet.config import Config
 from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.screen import PlainScreen, Screen
@@ -114,13 +115,8 @@ def screen_for(name: str, config: Config) -> Screen:
 
 def say_what_now(run: Run, game: str) -> None:
     """The last ratings, how to play and go on, and where the report is."""
-    ratings = list(
-        {
-            record["opponent"]: record
-            for record in metrics.read(run.folder)
-            if record["kind"] == "rating"
-        }.values()
-    )
+    records = metrics.read(run.folder)
+    ratings = last_of_each_opponent(each for each in records if each["kind"] == "rating")
     if ratings:
         print_table(
             ("against", "games", "score", "95 % interval", "step"),

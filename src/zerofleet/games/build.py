@@ -21,6 +21,7 @@ from pathlib import Path
 
 from zerofleet import _core
 from zerofleet._core import Game
+from zerofleet.cache import cache_folder, put_in_cache
 from zerofleet.errors import BadText, Inconsistent, Unsupported
 
 COMPILERS = ("c++", "g++", "clang++")
@@ -80,16 +81,8 @@ def built_library(header: Path) -> Path:
             run_compiler([*compile_with, "-fsyntax-only", str(contract_path)], header)
             made = Path(scratch, name)
             run_compiler([*compile_with, "-shared", "-o", str(made), str(glue_path)], header)
-            put_in_cache(made, library)
+            put_in_cache(library, made.read_bytes())
     return library
-
-
-def put_in_cache(made: Path, library: Path) -> None:
-    """At once and whole: another process may be loading it."""
-    library.parent.mkdir(parents=True, exist_ok=True)
-    beside = library.with_name(f"{library.name}.{os.getpid()}")
-    shutil.copyfile(made, beside)
-    beside.replace(library)
 
 
 def headers_folder() -> Path:
@@ -153,10 +146,3 @@ def first_lines(said: str) -> str:
     lines = telling or said.splitlines()
     more = [f"  … {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
     return "\n".join([f"  {line}" for line in lines[:MAX_LINES]] + more)
-
-
-def cache_folder() -> Path:
-    """$ZEROFLEET_CACHE, else zerofleet/ in the user's cache."""
-    own = os.environ.get("ZEROFLEET_CACHE")
-    users = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(own).absolute() if own else Path(users) / "zerofleet"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from zerofleet.games.build import cache_folder
+from zerofleet.cache import cache_folder
 
 Answer = Callable[[Tensor], tuple[Tensor, Tensor]]
 

@@ -5,7 +5,7 @@ An export takes seconds, in which every match and every game against a run would
 
 import hashlib
 import json
-import os
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import torch
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from zerofleet import nets
-from zerofleet.games.build import cache_folder
+from zerofleet.cache import cache_folder, put_in_cache
 from zerofleet.nets.onnx import to_onnx
 
 
@@ -33,7 +33,8 @@ def exported_bytes(spec: str) -> bytes:
     except (OSError, DecodeError):  # not there yet, or damaged
         network = nets.from_spec(nets.NetworkSpec.from_dict(json.loads(spec)))
         made: bytes = to_onnx(network).SerializeToString()
-        keep(path, made)
+        with suppress(OSError):  # where nothing can be kept, it is made anew each time
+            put_in_cache(path, made)
         return made
 
 
@@ -42,14 +43,3 @@ def key_of(spec: str) -> str:
     sources = sorted(Path(nets.__file__).parent.glob("*.py"))
     parts = [spec.encode(), torch.__version__.encode(), *(path.read_bytes() for path in sources)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
-
-
-def keep(path: Path, data: bytes) -> None:
-    """Other processes may do the same at the same time. Where nothing can be kept, nothing is."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)

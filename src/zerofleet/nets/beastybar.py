@@ -1,4 +1,4 @@
-"""What both networks for Beasty Bar share: how its bytes are read, the heads, and their losses.
+"""What all networks for Beasty Bar share: how its bytes are read, the heads, and their losses.
 
 An observation is a byte per card (the observer's twelve by strength, then the other's) that says
 where the card is, then six counters; cpp/games/beastybar.h has the numbers.
@@ -8,12 +8,13 @@ A actions, O outcomes, E ends of a card.
 """
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
 from zerofleet.errors import Unsupported
 from zerofleet.nets.layers import final_layer
-from zerofleet.nets.network import AuxiliaryBatch, Mean, Output, mean_over
+from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output, mean_over
 from zerofleet.nets.spec import NetworkSpec
 
 NUM_SPECIES = 12
@@ -36,9 +37,24 @@ NUM_ENDS = 3
 """Where a card is when the game is over: in the bar, in That's It, elsewhere."""
 
 
-def refuse_other_games(spec: NetworkSpec) -> None:
-    if spec.game != "beastybar":
-        raise Unsupported(f"a {spec.kind} network is for beastybar, not for {spec.game}")
+class HeadsOptions(NetworkOptions):
+    use_dueling: bool = True
+    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
+    use_auxiliary_heads: bool = True
+    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
+
+
+class AttentionOptions(HeadsOptions):
+    num_heads: int = Field(2, ge=1)
+    """Heads of attention; they must divide the numbers per token. Few are faster."""
+    species_embedding_dim: int = Field(16, ge=1)
+    """Numbers that stand for a species before they are widened to a token."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of numbers left out in training."""
+
+    def refuse_indivisible(self, name: str, width: int) -> None:
+        if width % self.num_heads:
+            raise ValueError(f"num_heads {self.num_heads} must divide {name} {width}")
 
 
 class Bytes(nn.Module):
@@ -107,6 +123,32 @@ class AuxiliaryHeads(nn.Module):
             "margin": self.margin(summary_BW).squeeze(1),
             "fate": self.fate(summary_BW).unflatten(1, (NUM_CARDS, NUM_ENDS)),
         }
+
+
+class BeastyBarNetwork(Network):
+    """Reads bytes, and answers from one vector that stands for the whole position."""
+
+    auxiliary: AuxiliaryHeads | None
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__(spec)
+        if spec.game != "beastybar":
+            raise Unsupported(f"a {spec.kind} network is for beastybar, not for {spec.game}")
+        self.bytes = Bytes()
+
+    def add_heads(self, width: int, options: HeadsOptions) -> None:
+        self.heads = Heads(width, self.spec, options.use_dueling)
+        self.auxiliary = AuxiliaryHeads(width) if options.use_auxiliary_heads else None
+
+    def answer(self, summary_BW: Tensor, with_auxiliary: bool | None) -> Output:
+        auxiliary = {}
+        if self.auxiliary is not None and self.wants_auxiliary(with_auxiliary):
+            auxiliary = self.auxiliary(summary_BW)
+        policy_logits_BA, outcome_logits_BO = self.heads(summary_BW)
+        return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
+
+    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
+        return auxiliary_losses(output, batch)
 
 
 def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:

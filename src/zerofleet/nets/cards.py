@@ -13,49 +13,33 @@ from torch import Tensor, nn
 from zerofleet.nets.beastybar import (
     COUNTER_SCALES,
     NUM_PLACES,
-    AuxiliaryHeads,
-    Bytes,
+    AttentionOptions,
+    BeastyBarNetwork,
     CardEmbedding,
-    Heads,
-    auxiliary_losses,
-    refuse_other_games,
 )
 from zerofleet.nets.layers import Transformer
-from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output
+from zerofleet.nets.network import Output
 from zerofleet.nets.spec import NetworkSpec
 
 
-class CardsOptions(NetworkOptions):
+class CardsOptions(AttentionOptions):
     width: int = Field(64, ge=8, le=2048)
     """Numbers per card. Doubling it costs about four times as much."""
-    num_heads: int = Field(2, ge=1)
-    """Heads of attention; they must divide the width. Few are faster."""
     num_layers: int = Field(2, ge=1, le=100)
-    species_embedding_dim: int = Field(16, ge=1)
-    """Numbers that stand for a species before they are widened to a token."""
-    dropout: float = Field(0.0, ge=0, lt=1)
-    """Share of numbers left out in training."""
-    use_dueling: bool = True
-    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
-    use_auxiliary_heads: bool = True
-    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
 
     @model_validator(mode="after")
     def heads_divide_width(self) -> "CardsOptions":
-        if self.width % self.num_heads:
-            raise ValueError(f"num_heads {self.num_heads} must divide width {self.width}")
+        self.refuse_indivisible("width", self.width)
         return self
 
 
-class CardsNetwork(Network):
+class CardsNetwork(BeastyBarNetwork):
     Options = CardsOptions
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
-        refuse_other_games(spec)
         options = CardsOptions.model_validate(spec.options)
         width = options.width
-        self.bytes = Bytes()
         self.card = CardEmbedding(options.species_embedding_dim, width)
         self.place = nn.Linear(NUM_PLACES, width, bias=False)
         self.counters = nn.Linear(len(COUNTER_SCALES), width)
@@ -63,8 +47,7 @@ class CardsNetwork(Network):
             options.num_layers, width, options.num_heads, options.dropout
         )
         self.summary = nn.Linear(2 * width, width)
-        self.heads = Heads(width, spec, options.use_dueling)
-        self.auxiliary = AuxiliaryHeads(width) if options.use_auxiliary_heads else None
+        self.add_heads(width, options)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)
@@ -72,11 +55,4 @@ class CardsNetwork(Network):
         tokens_BZW = self.transformer(tokens_BZW)
         pooled_B2W = torch.cat([tokens_BZW.mean(dim=1), tokens_BZW.amax(dim=1)], dim=1)
         summary_BW = torch.relu(self.summary(pooled_B2W))
-        auxiliary = {}
-        if self.auxiliary is not None and self.wants_auxiliary(with_auxiliary):
-            auxiliary = self.auxiliary(summary_BW)
-        policy_logits_BA, outcome_logits_BO = self.heads(summary_BW)
-        return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
-
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-        return auxiliary_losses(output, batch)
+        return self.answer(summary_BW, with_auxiliary)

@@ -14,50 +14,33 @@ from zerofleet.nets.beastybar import (
     COUNTER_SCALES,
     NUM_CARDS,
     NUM_PLACES,
-    AuxiliaryHeads,
-    Bytes,
-    Heads,
-    auxiliary_losses,
-    refuse_other_games,
+    BeastyBarNetwork,
+    HeadsOptions,
 )
 from zerofleet.nets.layers import ResidualMlp
-from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output
+from zerofleet.nets.network import Output
 from zerofleet.nets.spec import NetworkSpec
 
 
-class PlacesOptions(NetworkOptions):
+class PlacesOptions(HeadsOptions):
     width: int = Field(128, ge=8, le=8192)
     """Of every layer. Doubling it costs up to four times as much."""
     num_blocks: int = Field(2, ge=1, le=100)
     """Residual blocks of two layers each."""
-    use_dueling: bool = True
-    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
-    use_auxiliary_heads: bool = True
-    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
 
 
-class PlacesNetwork(Network):
+class PlacesNetwork(BeastyBarNetwork):
     Options = PlacesOptions
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
-        refuse_other_games(spec)
         options = PlacesOptions.model_validate(spec.options)
-        self.bytes = Bytes()
         num_inputs = NUM_CARDS * NUM_PLACES + len(COUNTER_SCALES)
         self.trunk = ResidualMlp(num_inputs, options.width, options.num_blocks)
-        self.heads = Heads(options.width, spec, options.use_dueling)
-        self.auxiliary = AuxiliaryHeads(options.width) if options.use_auxiliary_heads else None
+        self.add_heads(options.width, options)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)
         inputs_BI = torch.cat([is_at_BZP.flatten(1), counters_BG], dim=1)
         trunk_BW = self.trunk(inputs_BI.to(self.trunk.first.weight.dtype))
-        auxiliary = {}
-        if self.auxiliary is not None and self.wants_auxiliary(with_auxiliary):
-            auxiliary = self.auxiliary(trunk_BW)
-        policy_logits_BA, outcome_logits_BO = self.heads(trunk_BW)
-        return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
-
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-        return auxiliary_losses(output, batch)
+        return self.answer(trunk_BW, with_auxiliary)

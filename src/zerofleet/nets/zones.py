@@ -27,23 +27,18 @@ from zerofleet.nets.beastybar import (
     NUM_SETS,
     NUM_SPECIES,
     QUEUE_SLOTS,
-    AuxiliaryHeads,
-    Bytes,
+    AttentionOptions,
+    BeastyBarNetwork,
     CardEmbedding,
-    Heads,
-    auxiliary_losses,
-    refuse_other_games,
 )
 from zerofleet.nets.layers import FORBIDDEN, Transformer
-from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output
+from zerofleet.nets.network import Output
 from zerofleet.nets.spec import NetworkSpec
 
 
-class ZonesOptions(NetworkOptions):
+class ZonesOptions(AttentionOptions):
     hidden_dim: int = Field(64, ge=8, le=2048)
     """Numbers per token. Doubling it costs about four times as much."""
-    num_heads: int = Field(2, ge=1)
-    """Heads of attention; they must divide hidden_dim. Few are faster."""
     queue_layers: int = Field(1, ge=0, le=100)
     """Over the places in the queue."""
     bar_layers: int = Field(1, ge=0, le=100)
@@ -52,35 +47,24 @@ class ZonesOptions(NetworkOptions):
     """Over the observer's 12 cards."""
     fusion_layers: int = Field(1, ge=1, le=100)
     """Over everything together."""
-    dropout: float = Field(0.0, ge=0, lt=1)
-    """Share of numbers left out in training."""
-    species_embedding_dim: int = Field(16, ge=1)
-    """Numbers that stand for a species before they are widened to a token."""
-    use_dueling: bool = True
-    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
-    use_auxiliary_heads: bool = True
-    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
 
     @model_validator(mode="after")
     def heads_divide_width(self) -> "ZonesOptions":
-        if self.hidden_dim % self.num_heads:
-            raise ValueError(f"num_heads {self.num_heads} must divide hidden_dim {self.hidden_dim}")
+        self.refuse_indivisible("hidden_dim", self.hidden_dim)
         return self
 
 
-class ZonesNetwork(Network):
+class ZonesNetwork(BeastyBarNetwork):
     Options = ZonesOptions
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
-        refuse_other_games(spec)
         options = ZonesOptions.model_validate(spec.options)
         width = options.hidden_dim
 
         def layers(num_layers: int) -> Transformer:
             return Transformer(num_layers, width, options.num_heads, options.dropout)
 
-        self.bytes = Bytes()
         self.card = CardEmbedding(options.species_embedding_dim, width)
         self.queue_place = nn.Parameter(0.1 * torch.randn(QUEUE_SLOTS, width))
         self.set_place = nn.Parameter(0.1 * torch.randn(NUM_SETS, width))
@@ -89,8 +73,7 @@ class ZonesNetwork(Network):
         self.sets = layers(options.bar_layers)
         self.hand = layers(options.hand_layers)
         self.fusion = layers(options.fusion_layers)
-        self.heads = Heads(width, spec, options.use_dueling)
-        self.auxiliary = AuxiliaryHeads(width) if options.use_auxiliary_heads else None
+        self.add_heads(width, options)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)
@@ -114,11 +97,7 @@ class ZonesNetwork(Network):
         fused_BTW = self.fusion(tokens_BTW, only(there_BT))
         summary_BW = (there_BT[:, None] @ fused_BTW)[:, 0] / there_BT.sum(dim=1, keepdim=True)
 
-        auxiliary = {}
-        if self.auxiliary is not None and self.wants_auxiliary(with_auxiliary):
-            auxiliary = self.auxiliary(summary_BW)
-        policy_logits_BA, outcome_logits_BO = self.heads(summary_BW)
-        return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
+        return self.answer(summary_BW, with_auxiliary)
 
     def encoded_sets(self, cards_ZW: Tensor, in_set_BZS: Tensor, sizes_BS: Tensor) -> Tensor:
         """The mean of the cards in each set, and which set it is."""
@@ -128,9 +107,6 @@ class ZonesNetwork(Network):
         )
         sums_BSW: Tensor = in_set_BZS.transpose(1, 2) @ cards_BZW
         return sums_BSW / sizes_BS.clamp(min=1)[:, :, None] + self.set_place
-
-    def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-        return auxiliary_losses(output, batch)
 
 
 def forbidding(allowed: Tensor) -> Tensor:
