@@ -8,13 +8,12 @@ A actions, O outcomes, E ends of a card.
 """
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
 from zerofleet.errors import Unsupported
 from zerofleet.nets.layers import final_layer
-from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, NetworkOptions, Output, mean_over
+from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, Output, mean_over
 from zerofleet.nets.spec import NetworkSpec
 
 NUM_SPECIES = 12
@@ -35,26 +34,6 @@ MARGIN_SCALE = 10.0
 """Points that count as 1 in the margin."""
 NUM_ENDS = 3
 """Where a card is when the game is over: in the bar, in That's It, elsewhere."""
-
-
-class HeadsOptions(NetworkOptions):
-    use_dueling: bool = True
-    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
-    use_auxiliary_heads: bool = True
-    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
-
-
-class AttentionOptions(HeadsOptions):
-    num_heads: int = Field(2, ge=1)
-    """Heads of attention; they must divide the numbers per token. Few are faster."""
-    species_embedding_dim: int = Field(16, ge=1)
-    """Numbers that stand for a species before they are widened to a token."""
-    dropout: float = Field(0.0, ge=0, lt=1)
-    """Share of numbers left out in training."""
-
-    def refuse_indivisible(self, name: str, width: int) -> None:
-        if width % self.num_heads:
-            raise ValueError(f"num_heads {self.num_heads} must divide {name} {width}")
 
 
 class Bytes(nn.Module):
@@ -136,9 +115,9 @@ class BeastyBarNetwork(Network):
             raise Unsupported(f"a {spec.kind} network is for beastybar, not for {spec.game}")
         self.bytes = Bytes()
 
-    def add_heads(self, width: int, options: HeadsOptions) -> None:
-        self.heads = Heads(width, self.spec, options.use_dueling)
-        self.auxiliary = AuxiliaryHeads(width) if options.use_auxiliary_heads else None
+    def add_heads(self, width: int, use_dueling: bool, use_auxiliary_heads: bool) -> None:
+        self.heads = Heads(width, self.spec, use_dueling)
+        self.auxiliary = AuxiliaryHeads(width) if use_auxiliary_heads else None
 
     def answer(self, summary_BW: Tensor, with_auxiliary: bool | None) -> Output:
         auxiliary = {}

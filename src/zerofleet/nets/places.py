@@ -15,18 +15,21 @@ from zerofleet.nets.beastybar import (
     NUM_CARDS,
     NUM_PLACES,
     BeastyBarNetwork,
-    HeadsOptions,
 )
 from zerofleet.nets.layers import ResidualMlp
-from zerofleet.nets.network import Output
+from zerofleet.nets.network import NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
 
 
-class PlacesOptions(HeadsOptions):
+class PlacesOptions(NetworkOptions):
     width: int = Field(128, ge=8, le=8192)
     """Of every layer. Doubling it costs up to four times as much."""
     num_blocks: int = Field(2, ge=1, le=100)
     """Residual blocks of two layers each."""
+    use_dueling: bool = True
+    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
+    use_auxiliary_heads: bool = True
+    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
 
 
 class PlacesNetwork(BeastyBarNetwork):
@@ -37,7 +40,7 @@ class PlacesNetwork(BeastyBarNetwork):
         options = PlacesOptions.model_validate(spec.options)
         num_inputs = NUM_CARDS * NUM_PLACES + len(COUNTER_SCALES)
         self.trunk = ResidualMlp(num_inputs, options.width, options.num_blocks)
-        self.add_heads(options.width, options)
+        self.add_heads(options.width, options.use_dueling, options.use_auxiliary_heads)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)

@@ -27,18 +27,19 @@ from zerofleet.nets.beastybar import (
     NUM_SETS,
     NUM_SPECIES,
     QUEUE_SLOTS,
-    AttentionOptions,
     BeastyBarNetwork,
     CardEmbedding,
 )
 from zerofleet.nets.layers import FORBIDDEN, Transformer
-from zerofleet.nets.network import Output
+from zerofleet.nets.network import NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
 
 
-class ZonesOptions(AttentionOptions):
+class ZonesOptions(NetworkOptions):
     hidden_dim: int = Field(64, ge=8, le=2048)
     """Numbers per token. Doubling it costs about four times as much."""
+    num_heads: int = Field(2, ge=1)
+    """Heads of attention; they must divide hidden_dim. Few are faster."""
     queue_layers: int = Field(1, ge=0, le=100)
     """Over the places in the queue."""
     bar_layers: int = Field(1, ge=0, le=100)
@@ -47,10 +48,19 @@ class ZonesOptions(AttentionOptions):
     """Over the observer's 12 cards."""
     fusion_layers: int = Field(1, ge=1, le=100)
     """Over everything together."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of numbers left out in training."""
+    species_embedding_dim: int = Field(16, ge=1)
+    """Numbers that stand for a species before they are widened to a token."""
+    use_dueling: bool = True
+    """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
+    use_auxiliary_heads: bool = True
+    """Predict the final margin and where each card ends, in training. Costs nothing in play."""
 
     @model_validator(mode="after")
     def heads_divide_width(self) -> "ZonesOptions":
-        self.refuse_indivisible("hidden_dim", self.hidden_dim)
+        if self.hidden_dim % self.num_heads:
+            raise ValueError(f"num_heads {self.num_heads} must divide hidden_dim {self.hidden_dim}")
         return self
 
 
@@ -73,7 +83,7 @@ class ZonesNetwork(BeastyBarNetwork):
         self.sets = layers(options.bar_layers)
         self.hand = layers(options.hand_layers)
         self.fusion = layers(options.fusion_layers)
-        self.add_heads(width, options)
+        self.add_heads(width, options.use_dueling, options.use_auxiliary_heads)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)
