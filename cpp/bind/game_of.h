@@ -216,9 +216,9 @@ class GameOf final : public AnyGame {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::replay_observations<P>(episode, options_, facts());
     }
-    Result<TrainingRows> training_rows(const Episode& episode) const override {
+    Result<TrainingRows> training_rows(const Episode& episode, float value_decay) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
-        return zf::training_rows<P>(episode, options_, facts());
+        return zf::training_rows<P>(episode, options_, facts(), value_decay);
     }
     Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const override {

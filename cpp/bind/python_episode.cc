@@ -85,8 +85,8 @@ struct PyRows {
     NumpyArray<uint8_t, 2> final_observations_2N;
 };
 
-PyRows rows_of(const Episode& episode, const PyGame& game) {
-    TrainingRows rows = value_or_raise(game.core->training_rows(episode));
+PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay) {
+    TrainingRows rows = value_or_raise(game.core->training_rows(episode, value_decay));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
@@ -175,7 +175,10 @@ void bind_episode(nb::module_& m) {
                 value_or_raise(game.core->verify(episode));
             },
             "game"_a, "Raises where the game cannot have been played so.")
-        .def("rows", &rows_of, "game"_a, "Plays it again: what there is to learn from it.")
+        .def("rows", &rows_of, "game"_a, "value_decay"_a = 0.0f,
+             "Plays it again: what there is to learn from it. Values found by searches look ahead "
+             "by "
+             "value_decay; see replay.value_target_decay.")
         .def("positions", &positions_of, "game"_a,
              "Plays it again: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,

@@ -36,6 +36,11 @@ class PySelfPlay {
         for (const auto& [name, value] : settings)
             value_or_raise(
                 set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
+        if (options.whole_turns && game.core->facts().hidden)
+            raise({Error::Kind::unsupported,
+                   "whole_turns is for games in which nothing is hidden, "
+                   "not for " +
+                       game.core->facts().name});
         std::optional<EvaluatorKind> kind;
         if (evaluator) kind = value_or_raise(evaluator_kind(*evaluator));
         if (kind == EvaluatorKind::playout)

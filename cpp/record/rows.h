@@ -13,7 +13,7 @@ struct TrainingRows {
     std::vector<uint8_t> legal;         // [R, num_actions], 0 or 1; zeros where there is no policy
     std::vector<uint16_t> policy;       // [R, num_actions], in 1 / kPolicyUnit
     std::vector<uint8_t> outcome_observer;           // [R] how the game ended
-    std::vector<uint16_t> search_outcomes_observer;  // [R, num_outcomes]; zeros where none was made
+    std::vector<uint16_t> search_outcomes_observer;  // [R, num_outcomes]; zeros where none
     std::vector<float> surprise;                     // [R]
     std::vector<int32_t> reply;                      // [R] the other player's next action, or -1
     std::vector<uint8_t> observer;                   // [R]
@@ -24,7 +24,8 @@ struct TrainingRows {
 template <Game P>
 class RowMaker {
   public:
-    RowMaker(const Episode& episode, const Facts& facts) : episode_(episode), facts_(facts) {}
+    RowMaker(const Episode& episode, const Facts& facts, float value_decay)
+        : episode_(episode), facts_(facts), value_decay_(value_decay) {}
 
     // Replays the episode, which is checked on the way.
     Result<TrainingRows> make(const typename P::Options& options) {
@@ -40,6 +41,7 @@ class RowMaker {
         if (!played) return played.error();
         if (episode_.outcome_first_player < 0) return TrainingRows{};
         add_replies();
+        add_search_outcomes();
         return std::move(rows_);
     }
 
@@ -54,7 +56,6 @@ class RowMaker {
 
     void add_row(const P& position, const Event& event, int observer, int mover) {
         const size_t row = rows_.observer.size();
-        const int num_outcomes = int(facts_.outcomes.size());
         rows_.observer.push_back(uint8_t(observer));
         rows_.event.push_back(uint32_t(movers_.size() - 1));
         rows_.surprise.push_back(0);
@@ -65,12 +66,6 @@ class RowMaker {
         if (first >= 0)
             rows_.outcome_observer.push_back(
                 uint8_t(observer == 0 ? first : facts_.outcomes[first].opposite));
-        rows_.search_outcomes_observer.resize((row + 1) * num_outcomes);
-        uint16_t* found = rows_.search_outcomes_observer.data() + row * num_outcomes;
-        for (size_t i = 0; i < event.outcomes_to_move.size(); ++i)
-            found[observer == mover ? int(i) : facts_.outcomes[i].opposite] =
-                event.outcomes_to_move[i];
-
         rows_.legal.resize((row + 1) * facts_.num_actions);
         rows_.policy.resize((row + 1) * facts_.num_actions);
         if (observer != mover || event.policy.empty()) return;
@@ -91,16 +86,46 @@ class RowMaker {
         }
     }
 
+    // What searches found from a row's event on: the next search, and of what comes after it
+    // value_decay, up to how the game ended. Without a search after it a row has none.
+    void add_search_outcomes() {
+        const size_t num_outcomes = facts_.outcomes.size();
+        rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
+        std::vector<float> ahead_first_player(num_outcomes, 0.0f);
+        ahead_first_player[episode_.outcome_first_player] = float(kOutcomeUnit);
+        bool searched = false;
+        size_t row = rows_.observer.size();
+        for (size_t at = movers_.size(); at-- > 0;) {
+            const std::vector<uint16_t>& found = episode_.events[at].outcomes_to_move;
+            searched |= !found.empty();
+            for (size_t i = 0; i < found.size(); ++i) {
+                float& ahead = ahead_first_player[in_view_of(movers_[at], i)];
+                ahead = (1 - value_decay_) * float(found[i]) + value_decay_ * ahead;
+            }
+            for (; searched && row > 0 && rows_.event[row - 1] == at; --row)
+                for (size_t i = 0; i < num_outcomes; ++i)
+                    rows_.search_outcomes_observer[(row - 1) * num_outcomes + i] =
+                        uint16_t(ahead_first_player[in_view_of(rows_.observer[row - 1], i)] + 0.5f);
+            while (row > 0 && rows_.event[row - 1] == at) --row;
+        }
+    }
+
+    // Outcomes of a player as the first player names them, and the other way round.
+    size_t in_view_of(int player, size_t outcome) const {
+        return player == 0 ? outcome : size_t(facts_.outcomes[outcome].opposite);
+    }
+
     const Episode& episode_;
     const Facts& facts_;
+    float value_decay_;
     std::vector<Mover> movers_;  // by event
     TrainingRows rows_;
 };
 
 template <Game P>
 Result<TrainingRows> training_rows(const Episode& episode, const typename P::Options& options,
-                                   const Facts& facts) {
-    return RowMaker<P>(episode, facts).make(options);
+                                   const Facts& facts, float value_decay) {
+    return RowMaker<P>(episode, facts, value_decay).make(options);
 }
 
 }  // namespace zf

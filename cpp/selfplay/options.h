@@ -15,6 +15,9 @@ struct SelfPlayOptions {
     // work.
     float full_search_share = 1;
     uint32_t cheap_simulations = 32;
+    // Instead of a search, evaluate every end of the turn (see turn_search.h): as many evaluations
+    // as there are ends, and a policy for every decision. Only where nothing is hidden.
+    bool whole_turns = false;
     // Actions are drawn in proportion to visits^(1/temperature); after so many decisions of a game
     // final_temperature holds. Higher plays more varied and weaker games. 0 plays the best action.
     // A Gumbel root draws by itself and takes no temperature.

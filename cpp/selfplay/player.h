@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "record/episode.h"
 #include "search/search.h"
+#include "search/turn_search.h"
 #include "selfplay/options.h"
 
 namespace zf {
@@ -31,6 +32,7 @@ class SelfPlayer {
           facts_(&facts),
           options_(options),
           search_(facts),
+          turns_(facts),
           rng_(0),
           position_(P::start(game_options, rng_)),
           sequence_(first_sequence),
@@ -47,20 +49,28 @@ class SelfPlayer {
                 if (!go_to_decision(finished)) continue;
                 begin_search(memory);
             }
-            slot_ = search_.gather(observation);
-            if (slot_ >= 0) return true;
-            if (search_.finished()) decide();
+            if (options_.whole_turns ? turns_.gather(observation) : search_gathers(observation))
+                return true;
+            if (options_.whole_turns || search_.finished()) decide();
         }
         return false;
     }
 
     // The evaluation of the leaf that gather gave. False where a number in it is not finite.
-    bool absorb(const Evaluation& evaluation) { return search_.absorb(slot_, evaluation); }
+    bool absorb(const Evaluation& evaluation) {
+        return options_.whole_turns ? turns_.absorb(evaluation) : search_.absorb(slot_, evaluation);
+    }
 
-    const P& leaf_position() const { return search_.leaf_position(slot_); }
-    int leaf_observer() const { return search_.leaf_observer(slot_); }
+    const P& leaf_position() const {
+        return options_.whole_turns ? turns_.leaf_position() : search_.leaf_position(slot_);
+    }
+    int leaf_observer() const {
+        return options_.whole_turns ? turns_.leaf_observer() : search_.leaf_observer(slot_);
+    }
     uint64_t num_simulations() const {
-        return num_simulations_ + (searching_ ? search_.num_simulations() : 0);
+        if (!searching_) return num_simulations_;
+        return num_simulations_ +
+               (options_.whole_turns ? turns_.num_simulations() : search_.num_simulations());
     }
     uint64_t num_decisions() const { return num_decisions_; }
     uint64_t tree_bytes() const { return tree_bytes_; }
@@ -110,6 +120,11 @@ class SelfPlayer {
 
     void begin_search(GroupMemory& memory) {
         version_ = memory.version;
+        searching_ = true;
+        if (options_.whole_turns) {
+            turns_.begin(position_);
+            return;
+        }
         full_ = options_.full_search_share >= 1 || rng_.uniform() < options_.full_search_share;
         SearchOptions search = options_.search;
         if (!full_) {
@@ -126,11 +141,12 @@ class SelfPlayer {
             search_.begin(position_, search, seed, version_, cache);
         }
         played_.clear();
-        searching_ = has_tree_ = true;
+        has_tree_ = true;
     }
 
     void decide() {
-        const RootResult result = search_.result();
+        const RootResult result =
+            options_.whole_turns ? turns_.result(turn_sharpness()) : search_.result();
         Event event;
         event.kind = full_ ? SearchKind::full : SearchKind::cheap;
         event.version = version_;
@@ -149,11 +165,21 @@ class SelfPlayer {
         play(std::move(event));
     }
 
+    bool search_gathers(uint8_t* observation) {
+        slot_ = search_.gather(observation);
+        return slot_ >= 0;
+    }
+
+    // As a Gumbel search weighs values against logits after one visit each.
+    float turn_sharpness() const {
+        return (options_.search.gumbel_c_visit + 1) * options_.search.gumbel_c_scale;
+    }
+
     Action choose(const RootResult& result) {
         const bool early = decisions_in_game_ < options_.temperature_drop_move;
         const float temperature = early ? options_.temperature : options_.final_temperature;
-        if (options_.search.root == RootKind::gumbel || temperature <= 0 || result.solved)
-            return result.best_action;
+        const bool draws = options_.whole_turns || options_.search.root != RootKind::gumbel;
+        if (!draws || temperature <= 0 || result.solved) return result.best_action;
         double sum = 0;
         std::vector<double> weights;
         for (const float share : result.target) {
@@ -169,7 +195,9 @@ class SelfPlayer {
     }
 
     void play(Event event) {
+        const Mover mover = position_.to_move();
         position_.play(event.id);
+        if (position_.to_move() != mover) turns_.forget();
         played_.push_back(event.id);
         episode_.events.push_back(std::move(event));
     }
@@ -179,6 +207,7 @@ class SelfPlayer {
     const Facts* facts_;
     SelfPlayOptions options_;
     Search<P> search_;
+    TurnSearch<P> turns_;
     Rng rng_;
     P position_;
     Episode episode_;

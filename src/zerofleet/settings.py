@@ -115,9 +115,15 @@ class SelfPlayConfig(Section):
     cheap_simulations: Count = 32
     """Simulations of a cheap search. Fewer give more games, weaker ones."""
 
+    whole_turns: bool = False
+    """Weigh every position in which a turn can end, by one look of the network each, instead of a
+    search; only where nothing is hidden. For games such as backgammon, where a turn is several
+    decisions and few simulations hardly see its end. gumbel_c_visit and gumbel_c_scale say how
+    sharply the policy prefers what is worth more."""
+
     temperature: Weight = 1
-    """Actions are drawn in proportion to visits ** (1 / temperature) (PUCT). Higher plays more
-    varied and weaker games."""
+    """Actions are drawn in proportion to visits ** (1 / temperature) (PUCT, whole turns). Higher
+    plays more varied and weaker games."""
 
     temperature_drop_move: CountOrZero = 30
     """Decisions of a game after which final_temperature holds. Later is more varied."""
@@ -168,6 +174,11 @@ class ReplayConfig(Section):
     value_target_search_share: Share = 0.25
     """Share of what the search thought in the value target; the rest is how the game ended. More
     is less noisy, and believes the network's own errors longer."""
+
+    value_target_decay: Share = 0
+    """How far that looks ahead: each later search of the game counts so much of the one before it,
+    and how the game ended what is left. 0: the position's own search alone. More is noisier, and
+    learns sooner where results are far away."""
 
     surprise_share: Share = 0
     """Share of the draws that goes by how much the search corrected the network, instead of

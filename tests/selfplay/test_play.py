@@ -182,3 +182,27 @@ def test_hidden_games_have_a_value_row_of_the_other_player_too():
             of_mover = rows.search_outcomes[row - 1]
             turned = [of_mover[outcome.opposite] for outcome in game.outcomes]
             assert list(rows.search_outcomes[row]) == turned
+
+
+def test_values_that_look_ahead_are_means_of_later_searches_and_the_end():
+    """Worked out from the definition, forwards: (1 - d) of each search in turn, d of the rest."""
+    game = zf.games.get("backgammon", checkers=3)
+    decay = 0.75
+    for data in zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=8):
+        episode = zf.games.Episode.decode(data)
+        rows, positions = episode.rows(game, decay), episode.positions(game)
+        turned = [outcome.opposite for outcome in game.outcomes]
+        for row, start in enumerate(rows.event):
+            observer, left, wanted = int(rows.observer[row]), 1.0, np.zeros(len(game.outcomes))
+            for position, event in list(zip(positions, episode.events, strict=False))[start:]:
+                if event.kind in ("full", "cheap"):
+                    found = np.array(event.outcomes_to_move)
+                    wanted += (
+                        left
+                        * (1 - decay)
+                        * (found if position.to_move == observer else found[turned])
+                    )
+                    left *= decay
+            wanted[rows.outcome[row]] += left
+            got = rows.search_outcomes[row] / 65535
+            assert got == pytest.approx(wanted if left < 1 else 0 * wanted, abs=2e-3)

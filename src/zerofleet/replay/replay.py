@@ -33,6 +33,7 @@ class Replay:
         happened since.
         """
         self._game = game
+        self._value_decay = config.value_target_decay
         until = None
         if exactly:
             until = START if state is None else LogPosition(**state["log"])
@@ -66,7 +67,7 @@ class Replay:
         LogFull leaves everything as it was.
         """
         decoded = [Episode.decode(data) for data in episodes]
-        rows = [episode.rows(self._game) for episode in decoded]
+        rows = [episode.rows(self._game, self._value_decay) for episode in decoded]
         is_new = self.log.append(decoded, [len(each.observer) for each in rows])
         num_before = self.window.num_added
         for each, new in zip(rows, is_new, strict=True):
@@ -85,5 +86,5 @@ def filled_window(log: EpisodeLog, game: Game, config: ReplayConfig) -> Window:
     num_before, episodes = log.newest(config.window_positions)
     window = Window(game, config.window_positions, num_before)
     for data in episodes:
-        window.add(Episode.decode(data).rows(game))
+        window.add(Episode.decode(data).rows(game, config.value_target_decay))
     return window
