@@ -21,17 +21,20 @@ LEAST_EPISODES = 16
 
 
 def row_type(game: Game) -> np.dtype[np.void]:
-    """A row as the window keeps it; the fields are those of TrainingRows, one position each."""
+    """A row as the window keeps it; the fields are those of TrainingRows, one position each.
+
+    Numbers are little-endian on every machine: whoever trains reads them from the bytes.
+    """
     return np.dtype(
         [
             ("observation", np.uint8, (game.observation_bytes,)),
             ("legal_bits", np.uint8, ((game.num_actions + 7) // 8,)),
-            ("policy", np.uint16, (game.num_actions,)),
+            ("policy", "<u2", (game.num_actions,)),
             ("has_policy", np.bool_),
             ("outcome", np.uint8),
-            ("search_outcomes", np.uint16, (len(game.outcomes),)),
+            ("search_outcomes", "<u2", (len(game.outcomes),)),
             ("surprise", np.float32),
-            ("reply", np.int32),
+            ("reply", "<i4"),
             ("final", np.int64),  # 2 * number of the episode + observer
         ]
     )
