@@ -32,7 +32,7 @@ def batch_of(episodes, game=GAME):
     """All rows of these episodes as one batch; the value target is how the game ended."""
     window = Window(game, 10_000)
     for data in episodes:
-        window.add(zf.games.Episode.decode(data).rows(game))
+        window.add([zf.games.Episode.decode(data).rows(game)])
     rows_B, final_BN = window.take(window.slots(np.arange(len(window))[::-1]))
     as_it_is_B = np.zeros(len(window), np.int64)
     return Batch(rows_B, final_BN, as_it_is_B, RowFormat.of(game, search_share=0.0))

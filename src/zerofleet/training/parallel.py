@@ -121,7 +121,7 @@ class Leader(Member):
             super().add_up(tensors)
 
     def _scatter(self, whole: Tensor) -> Tensor:
-        shares = list(whole.contiguous().chunk(self.num_processes))
+        shares = list(whole.chunk(self.num_processes))
         own = torch.empty_like(shares[0])
         dist.scatter(own, shares, src=0)
         return own

@@ -87,21 +87,17 @@ class Unpacker:
         self._bits_8 = torch.arange(7, -1, -1, dtype=torch.uint8, device=device)
 
     def __call__(self, packed: PackedRows) -> TensorBatch:
-        symmetry_B = packed.symmetry_B
-        policy_BA = self._through(symmetry_B, self._old_action_SA, self._numbers(packed, "policy"))
-        has_policy_B1 = self._bytes(packed, "has_policy")
+        old_action_BA = self._old_action_SA[packed.symmetry_B]
+        old_byte_BN = self._old_byte_SN[packed.symmetry_B]
+        policy_BA = self._numbers(packed, "policy").gather(1, old_action_BA).float()
         return TensorBatch(
-            observations_BN=self._through(
-                symmetry_B, self._old_byte_SN, self._bytes(packed, "observation")
-            ),
-            legal_BA=self._through(symmetry_B, self._old_action_SA, self._legal(packed)).float(),
-            policy_BA=policy_BA.float() / policy_BA.sum(dim=1, keepdim=True).clamp(min=1),
-            has_policy_B=has_policy_B1[:, 0].float(),
+            observations_BN=self._bytes(packed, "observation").gather(1, old_byte_BN),
+            legal_BA=self._legal(packed).gather(1, old_action_BA).float(),
+            policy_BA=policy_BA / policy_BA.sum(dim=1, keepdim=True).clamp(min=1),
+            has_policy_B=self._bytes(packed, "has_policy")[:, 0].float(),
             outcome_target_BO=self._outcome_targets(packed),
             reply_B=self._replies(packed),
-            final_observation_BN=self._through(
-                symmetry_B, self._old_byte_SN, packed.final_observation_BN
-            ),
+            final_observation_BN=packed.final_observation_BN.gather(1, old_byte_BN),
         )
 
     def _bytes(self, packed: PackedRows, name: str) -> Tensor:
@@ -116,12 +112,6 @@ class Unpacker:
     def _legal(self, packed: PackedRows) -> Tensor:
         bits_BL8 = (self._bytes(packed, "legal_bits")[:, :, None] >> self._bits_8) & 1
         return bits_BL8.flatten(1)[:, : self.format.num_actions]
-
-    def _through(self, symmetry_B: Tensor, old_SX: Tensor, values_BX: Tensor) -> Tensor:
-        """What each row looks like through its symmetry: x has what old_SX[symmetry, x] had."""
-        if len(old_SX) == 1:
-            return values_BX
-        return values_BX.gather(1, old_SX[symmetry_B])
 
     def _replies(self, packed: PackedRows) -> Tensor:
         low_B, high_B = self._numbers(packed, "reply").unbind(1)
