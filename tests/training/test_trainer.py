@@ -160,6 +160,42 @@ def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():
         assert torch.equal(value, before)
 
 
+def test_unread_steps_after_one_that_is_not_finite_change_nothing():
+    batch = batch_of(played(GAME, 3))
+    trainer, shorter = new_trainer(), new_trainer()
+    shorter.restore(*trainer.state())
+    for each in (trainer, shorter):
+        each._max_unread = 8  # as on a GPU
+        for _ in range(3):
+            each.step(batch)
+    for bad in (not_finite(batch), batch, batch):
+        trainer.step(bad)
+    assert trainer.step_count == 6
+    with pytest.raises(NotFinite, match=r"step 4: loss.*weights of step 3 are kept"):
+        trainer.copy_average()
+    assert trainer.step_count == 3
+    assert [report.step for report in trainer.take_reports()] == [1, 2, 3]
+    trainer.step(batch)
+    shorter.step(batch)
+    assert trainer.take_reports() == shorter.take_reports()[3:]
+    (tensors, _), (expected, _) = trainer.state(), shorter.state()
+    assert tensors.keys() == expected.keys()
+    for name, value in expected.items():
+        assert torch.equal(tensors[name], value), name
+
+
+def test_numbers_that_are_read_late_are_those_of_each_step():
+    batch = batch_of(played(GAME, 3))
+    at_once, late = new_trainer(), new_trainer()
+    late.restore(*at_once.state())
+    late._max_unread = 4
+    expected = [stepped(at_once, batch) for _ in range(10)]
+    for _ in range(10):
+        late.step(batch)
+    assert late.take_reports() == expected
+    assert late.take_reports() == []
+
+
 def test_the_rate_rises_then_falls_along_a_cosine_to_the_end_of_the_run():
     settings = TrainConfig(warmup_steps=9, schedule="cosine")
     shares = [learning_rate_share(step, step / 1000, settings) for step in range(1100)]
