@@ -325,6 +325,10 @@ class RunConfig(Section):
     """Compile the network that plays, on a CUDA GPU: half a minute at the first start, then up to
     twice as fast."""
 
+    compile_training: bool = True
+    """Compile the network that learns, on a CUDA GPU: up to a minute at the first step, then up to
+    twice as fast."""
+
     inference_threads: Annotated[int, Field(ge=0, le=4096)] = 0
     """How many of num_threads play on a CPU, each searching and evaluating by turns; the others
     train. 0: all but a quarter."""

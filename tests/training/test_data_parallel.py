@@ -40,21 +40,24 @@ def together(trainer, num_processes=2):
 def batches_of(game, num_batches, batch_size=48):
     window = Window(game, 1000)
     for data in zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=4, num_threads=0):
-        window.add(zf.games.Episode.decode(data).rows(game))
+        window.add([zf.games.Episode.decode(data).rows(game)])
     sampler = Sampler(window, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
 
 
 def twice(batch):
     """The same rows again after the last."""
+    fields = ("rows_B", "final_observation_BN", "symmetry_B")
     return dataclasses.replace(
-        batch, **{name: np.concatenate([rows, rows]) for name, rows in vars(batch).items()}
+        batch, **{name: np.concatenate([getattr(batch, name)] * 2) for name in fields}
     )
 
 
 def trained(trainer, batches):
     """What each step reports; a rate that falls is one more thing that all must agree on."""
-    return [trainer.step(batch, number / len(batches)) for number, batch in enumerate(batches)]
+    for number, batch in enumerate(batches):
+        trainer.step(batch, number / len(batches))
+    return trainer.take_reports()
 
 
 def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=1e-3):
@@ -72,7 +75,7 @@ def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=1e-
 def test_two_processes_learn_what_one_does_from_the_same_batches(name):
     game = zf.games.get(name)
     batches = batches_of(game, 20)
-    with_policy = [batch.has_policy_B for batch in batches]
+    with_policy = [batch.rows_B["has_policy"] for batch in batches]
     assert any(each[:24].sum() != each[24:].sum() for each in with_policy)
     one, two = new_trainer(game), new_trainer(game)
     expected = trained(one, batches)
@@ -96,12 +99,16 @@ def test_others_can_join_a_trainer_at_any_step_and_leave_it():
     game = zf.games.get("backgammon")
     batches = batches_of(game, 9)
     one, three = new_trainer(game), new_trainer(game)
-    expected = [one.step(batch) for batch in batches]
-    reports = [three.step(batch) for batch in batches[:3]]
+    for batch in batches:
+        one.step(batch)
+    for batch in batches[:3]:
+        three.step(batch)
     with together(three, num_processes=3):
-        reports += [three.step(batch) for batch in batches[3:6]]
-    reports += [three.step(batch) for batch in batches[6:]]
-    assert_same_course(reports, expected, three, one)
+        for batch in batches[3:6]:
+            three.step(batch)
+    for batch in batches[6:]:
+        three.step(batch)
+    assert_same_course(three.take_reports(), one.take_reports(), three, one)
 
 
 def test_a_process_that_is_killed_is_named_and_the_weights_are_those_of_the_last_step():
@@ -154,7 +161,10 @@ def test_a_process_that_cannot_start_is_an_error_at_once():
 
 def test_a_number_that_is_not_finite_in_one_share_stops_all():
     batch, *_ = batches_of(CONNECT4, 1)
-    batch.outcome_target_BO[-1] = np.nan
+    batch.rows_B["search_outcomes"][:-1] = 0
+    batch.rows_B["search_outcomes"][-1] = 1
+    only_where_searched = dataclasses.replace(batch.format, search_share=np.nan)
+    batch = dataclasses.replace(batch, format=only_where_searched)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
         other = trainer.group.others[0].process

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.config import TrainConfig
-from zerofleet.replay import Batch
+from zerofleet.replay import Batch, RowFormat, Window
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
-from zerofleet.training.loss import TensorBatch, compute_losses
+from zerofleet.training.loss import compute_losses
 from zerofleet.training.trainer import learning_rate_share
+from zerofleet.training.unpack import PackedRows, Unpacker
 
 GAME = zf.games.get("connect4")
 SETTINGS = TrainConfig(batch_size=64, learning_rate=3e-3, warmup_steps=5)
@@ -28,21 +30,26 @@ def one_thread():
 
 def batch_of(episodes, game=GAME):
     """All rows of these episodes as one batch; the value target is how the game ended."""
-    rows = [zf.games.Episode.decode(data).rows(game) for data in episodes]
-    policy_BA = np.concatenate([each.policy for each in rows]).astype(np.float32)
-    has_policy_B = (policy_BA.sum(axis=1) > 0).astype(np.float32)
-    outcome_B = np.concatenate([each.outcome for each in rows])
-    finals = [each.final_observations[each.observer] for each in rows]
-    return Batch(
-        observations_BN=np.concatenate([each.observations for each in rows]),
-        legal_BA=np.concatenate([each.legal for each in rows]).astype(np.float32),
-        policy_BA=policy_BA / np.maximum(policy_BA.sum(axis=1, keepdims=True), 1),
-        has_policy_B=has_policy_B,
-        outcome_target_BO=np.eye(len(game.outcomes), dtype=np.float32)[outcome_B],
-        reply_B=np.concatenate([each.reply for each in rows]).astype(np.int64),
-        final_observation_BN=np.concatenate(finals),
-        surprise_B=np.concatenate([each.surprise for each in rows]),
+    window = Window(game, 10_000)
+    for data in episodes:
+        window.add([zf.games.Episode.decode(data).rows(game)])
+    rows_B, final_BN = window.take(window.slots(np.arange(len(window))[::-1]))
+    as_it_is_B = np.zeros(len(window), np.int64)
+    return Batch(rows_B, final_BN, as_it_is_B, RowFormat.of(game, search_share=0.0))
+
+
+def not_finite(batch):
+    """The same, but with targets that are no numbers."""
+    return dataclasses.replace(
+        batch, format=dataclasses.replace(batch.format, search_share=math.nan)
     )
+
+
+def stepped(trainer, batch):
+    """What a step reports."""
+    trainer.step(batch)
+    (report,) = trainer.take_reports()
+    return report
 
 
 def played(game, num_episodes, num_simulations=16):
@@ -90,7 +97,7 @@ def test_a_network_that_fits_finished_games_rates_the_winner_above_the_loser(nam
 def test_losses_fall_on_a_batch_that_is_seen_again():
     batch = batch_of(played(GAME, 12))
     trainer = new_trainer()
-    reports = [trainer.step(batch) for _ in range(60)]
+    reports = [stepped(trainer, batch) for _ in range(60)]
     assert reports[-1].values["loss/outcome"] < 0.5 * reports[0].values["loss/outcome"]
     assert reports[-1].values["loss"] < 0.9 * reports[0].values["loss"]
     assert reports[-1].values["policy_accuracy"] > reports[0].values["policy_accuracy"]
@@ -101,8 +108,8 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
     undisturbed, before = new_trainer(), new_trainer()
     before.restore(*undisturbed.state())
     for _ in range(4):
-        undisturbed.step(batch)
-        before.step(batch)
+        stepped(undisturbed, batch)
+        stepped(before, batch)
     store = CheckpointStore(tmp_path, keep=2)
     tensors, rest = before.state()
     store.save(Checkpoint(before.step_count, tensors, {"trainer": rest}))
@@ -112,7 +119,7 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
     after = new_trainer()
     after.restore(found.tensors, found.rest["trainer"])
     for _ in range(4):
-        expected, got = undisturbed.step(batch), after.step(batch)
+        expected, got = stepped(undisturbed, batch), stepped(after, batch)
         assert got == expected
     for name, value in undisturbed.average.items():
         assert torch.equal(value, after.average[name])
@@ -144,14 +151,49 @@ def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():
     trainer.step(batch)
     kept = {name: value.clone() for name, value in trainer.average.items()}
     parameters = [value.clone() for value in trainer.network.parameters()]
-    bad = dataclasses.replace(batch, outcome_target_BO=batch.outcome_target_BO * np.float32(np.nan))
     with pytest.raises(NotFinite, match=r"step 2: loss.*weights of step 1 are kept"):
-        trainer.step(bad)
+        trainer.step(not_finite(batch))
     assert trainer.step_count == 1
     for name, value in trainer.average.items():
         assert torch.equal(value, kept[name])
     for value, before in zip(trainer.network.parameters(), parameters, strict=True):
         assert torch.equal(value, before)
+
+
+def test_unread_steps_after_one_that_is_not_finite_change_nothing():
+    batch = batch_of(played(GAME, 3))
+    trainer, shorter = new_trainer(), new_trainer()
+    shorter.restore(*trainer.state())
+    for each in (trainer, shorter):
+        each._max_unread = 8  # as on a GPU
+        for _ in range(3):
+            each.step(batch)
+    for bad in (not_finite(batch), batch, batch):
+        trainer.step(bad)
+    assert trainer.step_count == 6
+    with pytest.raises(NotFinite, match=r"step 4: loss.*weights of step 3 are kept"):
+        trainer.copy_average()
+    assert trainer.step_count == 3
+    assert [report.step for report in trainer.take_reports()] == [1, 2, 3]
+    trainer.step(batch)
+    shorter.step(batch)
+    assert trainer.take_reports() == shorter.take_reports()[3:]
+    (tensors, _), (expected, _) = trainer.state(), shorter.state()
+    assert tensors.keys() == expected.keys()
+    for name, value in expected.items():
+        assert torch.equal(tensors[name], value), name
+
+
+def test_numbers_that_are_read_late_are_those_of_each_step():
+    batch = batch_of(played(GAME, 3))
+    at_once, late = new_trainer(), new_trainer()
+    late.restore(*at_once.state())
+    late._max_unread = 4
+    expected = [stepped(at_once, batch) for _ in range(10)]
+    for _ in range(10):
+        late.step(batch)
+    assert late.take_reports() == expected
+    assert late.take_reports() == []
 
 
 def test_the_rate_rises_then_falls_along_a_cosine_to_the_end_of_the_run():
@@ -168,9 +210,8 @@ def test_the_rate_rises_then_falls_along_a_cosine_to_the_end_of_the_run():
 
 def test_only_legal_actions_share_the_probability():
     batch = batch_of(played(GAME, 3))
-    full = batch.observations_BN.copy()
     network = nets.build(GAME, "tiny").eval()
-    tensors = TensorBatch.of(dataclasses.replace(batch, observations_BN=full), CPU)
+    tensors = Unpacker(batch.format, CPU)(PackedRows.of(batch))
     output = network(tensors.observations_BN)
     one_legal_BA = torch.zeros_like(tensors.legal_BA)
     one_legal_BA[:, 3] = 1

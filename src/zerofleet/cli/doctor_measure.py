@@ -57,7 +57,8 @@ def training(game: Game, seconds: float) -> str:
     with tempfile.TemporaryDirectory() as folder:
         replay = Replay(Path(folder), game, REPLAY, seed=1)
         replay.accept(list(play(game, "hash", num_episodes=NUM_GAMES, num_simulations=8)))
-        trainer = Trainer(nets.build(game, NETWORK), TrainConfig(batch_size=BATCH_SIZE), device)
+        settings = TrainConfig(batch_size=BATCH_SIZE)
+        trainer = Trainer(nets.build(game, NETWORK), settings, device, compiles=False)
         rate = rate_of(lambda: trainer.step(replay.sampler.sample(BATCH_SIZE)), seconds)
         replay.close()
     return f"{rate:,.1f} steps/s, {rate * BATCH_SIZE:,.0f} samples/s on {device}"

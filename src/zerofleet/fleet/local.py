@@ -88,7 +88,12 @@ class Session:
         self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen]))
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
-        trainer = Trainer(network, config.train, pick_device(self.devices.training[0]))
+        trainer = Trainer(
+            network,
+            config.train,
+            pick_device(self.devices.training[0]),
+            config.run.compile_training,
+        )
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
         found, faults = checkpoints.load_newest()
         state: dict[str, Any] = {"num_starts": 0, "num_rounds": 0}

@@ -15,10 +15,11 @@ from zerofleet.replay.limiter import LimiterState, RateLimiter, Waiting
 from zerofleet.replay.log import EpisodeLog
 from zerofleet.replay.opening import LogPosition, OpenReport
 from zerofleet.replay.replay import Replay
-from zerofleet.replay.sampler import Batch, Sampler
-from zerofleet.replay.window import Window
+from zerofleet.replay.sampler import Batch, RowFormat, Sampler
+from zerofleet.replay.window import OUTCOME_UNIT, Window
 
 __all__ = [
+    "OUTCOME_UNIT",
     "Batch",
     "EpisodeLog",
     "LimiterState",
@@ -28,6 +29,7 @@ __all__ = [
     "OpenReport",
     "RateLimiter",
     "Replay",
+    "RowFormat",
     "Sampler",
     "Waiting",
     "Window",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from zerofleet.replay.log import EpisodeLog
 from zerofleet.replay.opening import START, LogPosition
 from zerofleet.replay.sampler import Sampler
 from zerofleet.replay.window import Window
+
+EPISODES_AT_ONCE = 256
+"""That a window is filled with: more would only take more memory."""
 
 
 class Replay:
@@ -70,9 +74,7 @@ class Replay:
         rows = [episode.rows(self._game, self._value_decay) for episode in decoded]
         is_new = self.log.append(decoded, [len(each.observer) for each in rows])
         num_before = self.window.num_added
-        for each, new in zip(rows, is_new, strict=True):
-            if new:
-                self.window.add(each)
+        self.window.add(list(compress(rows, is_new)))
         num_positions = self.window.num_added - num_before
         self.limiter.made(num_positions)
         return num_positions
@@ -85,6 +87,6 @@ def filled_window(log: EpisodeLog, game: Game, config: ReplayConfig) -> Window:
     """The window as it was when the newest episode of the log had arrived."""
     num_before, episodes = log.newest(config.window_positions)
     window = Window(game, config.window_positions, num_before)
-    for data in episodes:
-        window.add(Episode.decode(data).rows(game, config.value_target_decay))
+    while some := list(islice(episodes, EPISODES_AT_ONCE)):
+        window.add([Episode.decode(data).rows(game, config.value_target_decay) for data in some])
     return window

@@ -4,11 +4,13 @@ Rows are derived from an episode once, when it arrives, and lie in a ring. A pos
 counted from the start of the run, and the number alone says where it lies: a window that is filled
 again from the log is the same window. Nothing here knows the rules.
 
-Shapes: C capacity, B rows asked for, R rows of an episode, E episodes with room, N bytes of an
+Shapes: C capacity, B rows asked for, R new rows, E episodes, F final observations, N bytes of an
 observation, A actions, O outcomes of the game.
 """
 
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +20,31 @@ from zerofleet.games import Game
 
 OUTCOME_UNIT = 65535
 LEAST_EPISODES = 16
+SAME_IN_BOTH = {
+    "observation": "observations",
+    "outcome": "outcome",
+    "search_outcomes": "search_outcomes",
+    "surprise": "surprise",
+    "reply": "reply",
+}
+"""Fields of a row that are as TrainingRows has them, by their name there."""
 
 
 def row_type(game: Game) -> np.dtype[np.void]:
-    """A row as the window keeps it; the fields are those of TrainingRows, one position each."""
+    """A row as the window keeps it; the fields are those of TrainingRows, one position each.
+
+    Numbers are little-endian on every machine: whoever trains reads them from the bytes.
+    """
     return np.dtype(
         [
             ("observation", np.uint8, (game.observation_bytes,)),
             ("legal_bits", np.uint8, ((game.num_actions + 7) // 8,)),
-            ("policy", np.uint16, (game.num_actions,)),
+            ("policy", "<u2", (game.num_actions,)),
             ("has_policy", np.bool_),
             ("outcome", np.uint8),
-            ("search_outcomes", np.uint16, (len(game.outcomes),)),
+            ("search_outcomes", "<u2", (len(game.outcomes),)),
             ("surprise", np.float32),
-            ("reply", np.int32),
+            ("reply", "<i4"),
             ("final", np.int64),  # 2 * number of the episode + observer
         ]
     )
@@ -60,23 +73,14 @@ class Window:
         """Memory of a full window; rows that have not come yet take none."""
         return self.rows_C.nbytes + self._final_EN.nbytes
 
-    def add(self, rows: TrainingRows) -> None:
-        """Takes in an episode; the oldest positions make room for it."""
-        num_rows = len(rows.observer)
-        if num_rows == 0:
+    def add(self, episodes: Sequence[TrainingRows]) -> None:
+        """Takes in episodes, one after another; the oldest positions make room for them."""
+        with_rows = [rows for rows in episodes if len(rows.observer) > 0]
+        if not with_rows:
             return
-        new_R = np.empty(num_rows, self.rows_C.dtype)
-        new_R["observation"] = rows.observations
-        new_R["legal_bits"] = np.packbits(rows.legal, axis=1)
-        new_R["policy"] = rows.policy
-        new_R["has_policy"] = rows.policy.any(axis=1)
-        new_R["outcome"] = rows.outcome
-        new_R["search_outcomes"] = rows.search_outcomes
-        new_R["surprise"] = rows.surprise
-        new_R["reply"] = rows.reply
-        new_R["final"] = 2 * self._num_episodes + rows.observer.astype(np.int64)
+        new_R = packed(with_rows, self.rows_C.dtype, self._num_episodes)
         with self._changing:
-            self._add_final(rows.final_observations)
+            self._add_finals(np.concatenate([rows.final_observations for rows in with_rows]))
             self._add_rows(new_R)
 
     def slots(self, ages_B: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -97,17 +101,40 @@ class Window:
         self.rows_C[start : start + num_before_wrap] = kept_R[:num_before_wrap]
         self.rows_C[: len(kept_R) - num_before_wrap] = kept_R[num_before_wrap:]
 
-    def _add_final(self, final_2N: NDArray[np.uint8]) -> None:
-        next_final, room = 2 * self._num_episodes, len(self._final_EN)
+    def _add_finals(self, final_FN: NDArray[np.uint8]) -> None:
+        next_final = 2 * self._num_episodes
         oldest = next_final
         if len(self) > 0:
             oldest_slot = (self.num_added - len(self)) % self.capacity
             oldest = int(self.rows_C["final"][oldest_slot]) // 2 * 2
-        if next_final + 2 - oldest > room:
-            grown_EN = np.zeros((2 * room, self._final_EN.shape[1]), np.uint8)
+        end = next_final + len(final_FN)
+        room = len(self._final_EN)
+        while end - oldest > room:
+            room *= 2
+        if room > len(self._final_EN):
+            grown_EN = np.zeros((room, self._final_EN.shape[1]), np.uint8)
             live = np.arange(oldest, next_final)
-            grown_EN[live % (2 * room)] = self._final_EN[live % room]
+            grown_EN[live % room] = self._final_EN[live % len(self._final_EN)]
             self._final_EN = grown_EN
-        at = next_final % len(self._final_EN)
-        self._final_EN[at : at + 2] = final_2N
-        self._num_episodes += 1
+        self._final_EN[np.arange(next_final, end) % room] = final_FN
+        self._num_episodes += len(final_FN) // 2
+
+
+def packed(
+    episodes: Sequence[TrainingRows], row_type: np.dtype[np.void], first_number: int
+) -> NDArray[np.void]:
+    """The rows of episodes, which are numbered from `first_number` on."""
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(rows, name) for rows in episodes])
+
+    observer_R, policy_RA = joined("observer"), joined("policy")
+    number_E = first_number + np.arange(len(episodes))
+    new_R = np.empty(len(observer_R), row_type)
+    for field, name in SAME_IN_BOTH.items():
+        new_R[field] = joined(name)
+    new_R["legal_bits"] = np.packbits(joined("legal"), axis=1)
+    new_R["policy"] = policy_RA
+    new_R["has_policy"] = policy_RA.any(axis=1)
+    new_R["final"] = 2 * np.repeat(number_E, [len(rows.observer) for rows in episodes]) + observer_R
+    return new_R

@@ -16,8 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from zerofleet.nets import Network, NetworkSpec
-from zerofleet.replay import Batch
-from zerofleet.training.loss import TensorBatch
+from zerofleet.training.unpack import TensorBatch
 
 STEP_TIMEOUT_S = 300.0
 """How long a process waits for the others within a step before it gives up."""
@@ -35,9 +34,9 @@ class Group:
 
     num_processes = 1
 
-    def deal(self, batch: Batch, progress: float, device: torch.device) -> TensorBatch:
+    def deal(self, rows: TensorBatch, progress: float) -> TensorBatch:
         """Gives every process its rows of a batch; returns those of this one."""
-        return TensorBatch.of(batch, device)
+        return rows
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
         """Puts into each tensor the sum of all processes' tensors."""

@@ -3,7 +3,7 @@
 import errno
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
@@ -32,23 +32,6 @@ class TrainerTimes:
     waiting_for_games_s: float = 0.0
 
 
-@dataclass
-class Means:
-    """Means of what steps found since the last report."""
-
-    sums: dict[str, float] = field(default_factory=dict)
-    num_steps: int = 0
-
-    def add(self, report: StepReport) -> None:
-        values = report.values | {"grad_norm": report.grad_norm}
-        for name, value in values.items():
-            self.sums[name] = self.sums.get(name, 0.0) + value
-        self.num_steps += 1
-
-    def values(self) -> dict[str, float]:
-        return {name: total / self.num_steps for name, total in self.sums.items()}
-
-
 class TrainingLoop:
     def __init__(
         self,
@@ -74,8 +57,6 @@ class TrainingLoop:
         self.times = TrainerTimes()
         self.last_losses: dict[str, float] = {}
         self._paused = False
-        self._learning_rate = 0.0
-        self._means = Means()
         self._reported_at_s = time.monotonic()
         self._saved_at_s = time.monotonic()
         self._saved_step = trainer.step_count
@@ -103,11 +84,9 @@ class TrainingLoop:
         """One training step, of a run of which that share is done; then what is due after it."""
         start = time.perf_counter()
         batch_size = self.settings.batch_size
-        report = self.trainer.step(self.replay.sampler.sample(batch_size), progress)
+        self.trainer.step(self.replay.sampler.sample(batch_size), progress)
         self.replay.limiter.trained(batch_size)
         self.times.training_s += time.perf_counter() - start
-        self._means.add(report)
-        self._learning_rate = report.learning_rate
         if time.monotonic() - self._reported_at_s >= self.report_every_s:
             self.report()
         if self.step_count % self.settings.publish_every_steps == 0:
@@ -115,12 +94,12 @@ class TrainingLoop:
 
     def report(self) -> None:
         """Writes the means of the steps since the last report down."""
-        if self._means.num_steps == 0:
+        reports = self.trainer.take_reports()
+        if not reports:
             return
-        self.last_losses = self._means.values()
-        values = self.last_losses | {"learning_rate": self._learning_rate}
+        self.last_losses = means_of(reports)
+        values = self.last_losses | {"learning_rate": reports[-1].learning_rate}
         self.metrics.append("train", self.step_count, values)
-        self._means = Means()
         self._reported_at_s = time.monotonic()
 
     def publish(self) -> None:
@@ -173,6 +152,12 @@ class TrainingLoop:
                 self._paused = True
                 self.say(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s")
                 time.sleep(DISK_RETRY_S)
+
+
+def means_of(reports: Sequence[StepReport]) -> dict[str, float]:
+    """Of what steps found, by name."""
+    found = [report.values | {"grad_norm": report.grad_norm} for report in reports]
+    return {name: sum(values[name] for values in found) / len(found) for name in found[0]}
 
 
 def as_numpy(tensors: dict[str, Tensor]) -> dict[str, Any]:

@@ -4,58 +4,12 @@ Shapes: B rows, A actions, O outcomes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from zerofleet.nets import Mean, Network, NetworkSpec, Output, auxiliary_losses, mean_over
-from zerofleet.replay import Batch
-
-
-@dataclass(frozen=True)
-class TensorBatch:
-    """A batch of the replay on the device that trains; the fields are those of replay's Batch."""
-
-    observations_BN: Tensor
-    legal_BA: Tensor
-    policy_BA: Tensor
-    has_policy_B: Tensor
-    outcome_target_BO: Tensor
-    reply_B: Tensor
-    final_observation_BN: Tensor
-
-    @classmethod
-    def of(cls, batch: Batch, device: torch.device) -> "TensorBatch":
-        def moved(name: str) -> Tensor:
-            tensor = torch.from_numpy(getattr(batch, name))
-            if device.type == "cuda":
-                return tensor.pin_memory().to(device, non_blocking=True)
-            return tensor.to(device)
-
-        return cls(**{name: moved(name) for name in cls.__dataclass_fields__})
-
-    @classmethod
-    def empty(cls, spec: NetworkSpec, num_rows: int, device: torch.device) -> "TensorBatch":
-        """Room for so many rows of a network's game."""
-
-        def rows(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-            return torch.empty(num_rows, *shape, dtype=dtype, device=device)
-
-        return cls(
-            observations_BN=rows(spec.observation_bytes, dtype=torch.uint8),
-            legal_BA=rows(spec.num_actions),
-            policy_BA=rows(spec.num_actions),
-            has_policy_B=rows(),
-            outcome_target_BO=rows(spec.num_outcomes),
-            reply_B=rows(dtype=torch.int64),
-            final_observation_BN=rows(spec.observation_bytes, dtype=torch.uint8),
-        )
-
-    def fields(self) -> list[Tensor]:
-        """All of them, in one order."""
-        return [getattr(self, name) for name in self.__dataclass_fields__]
-
+from zerofleet.nets import Mean, Network, Output, auxiliary_losses, mean_over
+from zerofleet.training.unpack import TensorBatch
 
 ILLEGAL_LOGIT = -1e9
 

@@ -24,11 +24,10 @@ import torch.distributed as dist
 from torch import Tensor
 
 from zerofleet.errors import Inconsistent, ZerofleetError
-from zerofleet.replay import Batch
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.group import Group, Member, joined, ready_file
-from zerofleet.training.loss import TensorBatch
 from zerofleet.training.trainer import Trainer
+from zerofleet.training.unpack import TensorBatch
 
 START_TIMEOUT_S = 300.0
 END_TIMEOUT_S = 10.0
@@ -105,18 +104,17 @@ class Leader(Member):
         super().__init__(1 + len(others))
         self.others = others
 
-    def deal(self, batch: Batch, progress: float, device: torch.device) -> TensorBatch:
-        whole = TensorBatch.of(batch, device)
-        num_rows, rest = divmod(len(whole.has_policy_B), self.num_processes)
+    def deal(self, rows: TensorBatch, progress: float) -> TensorBatch:
+        num_rows, rest = divmod(len(rows.has_policy_B), self.num_processes)
         if rest:
             raise Inconsistent(
-                f"a batch of {len(whole.has_policy_B)} rows cannot be dealt evenly to "
+                f"a batch of {len(rows.has_policy_B)} rows cannot be dealt evenly to "
                 f"{self.num_processes} processes"
             )
         with self._watching():
             for other in self.others:
                 other.tell(json.dumps({"num_rows": num_rows, "progress": progress}))
-            return TensorBatch(*map(self._scatter, whole.fields()))
+            return TensorBatch(*map(self._scatter, rows.fields()))
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
         with self._watching():
@@ -188,6 +186,7 @@ def write_start(
         "devices": list(devices),
         "num_threads": num_threads,
         "seed": seed,
+        "compiles": trainer.compiles,
     }
     CheckpointStore(folder, keep=1).save(Checkpoint(trainer.step_count, tensors, start))
 

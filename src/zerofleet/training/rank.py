@@ -26,7 +26,8 @@ def main(folder: Path, rank: int) -> None:
     num_processes, device = len(start["devices"]), torch.device(start["devices"][rank])
     set_up_torch(start["seed"] + rank, start["num_threads"], deterministic=False)
     spec = nets.NetworkSpec.from_dict(start["spec"])
-    trainer = Trainer(nets.from_spec(spec), TrainConfig(**start["settings"]), device)
+    network, settings = nets.from_spec(spec), TrainConfig(**start["settings"])
+    trainer = Trainer(network, settings, device, start["compiles"])
     trainer.restore(checkpoint.tensors, start["trainer"])
     member = Member(num_processes)
     trainer.group = member

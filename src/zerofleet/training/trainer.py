@@ -1,9 +1,10 @@
 """Makes steps: a batch in, better weights out, with a moving average of them for play."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,9 +13,15 @@ from torch import Tensor
 from zerofleet.config import TrainConfig
 from zerofleet.errors import ZerofleetError
 from zerofleet.nets import Network
-from zerofleet.replay import Batch
+from zerofleet.replay import Batch, RowFormat
+from zerofleet.training.captured import CapturedStep
 from zerofleet.training.group import Group
-from zerofleet.training.loss import TensorBatch, compute_losses, total_loss
+from zerofleet.training.staging import Staging
+from zerofleet.training.step import Step
+from zerofleet.training.unpack import TensorBatch, Unpacker
+
+MAX_UNREAD_STEPS = 64
+"""Steps on a GPU whose numbers may lie there before they are read."""
 
 
 class NotFinite(ZerofleetError):
@@ -38,98 +45,108 @@ class Trainer:
     The average starts as the weights themselves and follows them with `average_decay`; it is what
     self-play and players get.
 
-    On CUDA it works in a stream of its own, of the lowest priority, and waits for it before a
-    method ends: whoever reads what it holds between calls, in whatever stream, finds it finished.
+    On CUDA it works in a stream of its own, of the lowest priority, and `step` does not wait for
+    it; with `compiles` forward pass and losses are compiled. What steps found is read when it is
+    asked for, or when there is much of it; NotFinite comes then, and names the step. All else that
+    gives something away waits for all steps first.
     """
 
-    def __init__(self, network: Network, settings: TrainConfig, device: torch.device) -> None:
+    def __init__(
+        self,
+        network: Network,
+        settings: TrainConfig,
+        device: torch.device,
+        compiles: bool = True,
+    ) -> None:
         self.settings = settings
         self.device = device
+        self.compiles = compiles and device.type == "cuda"
         self.network = network.to(device).train()
         # Convolutions are a third faster so, also on a CPU; other layers do not mind.
         self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.network, settings.weight_decay),
-            lr=settings.learning_rate,
-            fused=device.type == "cuda",
-        )
-        self.average = {name: value.clone() for name, value in self.network.state_dict().items()}
         self.step_count = 0
-        self.autocast_type = autocast_type(settings.precision, device)
-        self.scaler = torch.amp.GradScaler(device.type, enabled=self.autocast_type is torch.float16)
         self.group = Group()
+        self._step = Step(self.network, settings, device, self.compiles)
+        self._staging = Staging(device)
+        self._unpack: Unpacker | None = None
+        self._captured: CapturedStep | None = None
+        self._reports: list[StepReport] = []
+        self._unread: list[tuple[int, float]] = []
+        """Step and learning rate of those steps whose numbers have not been read."""
+        self._found: Tensor | None = None
+        """These numbers, on the device: [max_unread, values]."""
         self._stream = None
+        # A scaler has its own way with what is not finite, so it is looked at after each step.
+        self._steps_from_graph = device.type == "cuda" and not self._step.scaler.is_enabled()
+        self._max_unread = MAX_UNREAD_STEPS if self._steps_from_graph else 1
         if device.type == "cuda":
             self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
             self._stream.wait_stream(torch.cuda.current_stream(device))
 
-    def step(self, batch: Batch, progress: float = 0.0) -> StepReport:
+    def step(self, batch: Batch, progress: float = 0.0) -> None:
         """One step of the optimiser. NotFinite where a number went out of range.
 
         `progress` is the share of the run that is done, for a rate that falls towards its end.
         """
         with self.on_own_stream():
-            return self.step_on(self.group.deal(batch, progress, self.device), progress)
+            unpack = self._unpacker(batch.format)
+            packed = self._staging.bring(batch)
+            alone = self.group.num_processes == 1
+            if self._captured and alone and len(batch) == self.settings.batch_size:
+                self._make(partial(self._captured, packed), progress)
+            else:
+                self.step_on(self.group.deal(unpack(packed), progress), progress)
+            self._staging.was_read()
 
-    def step_on(self, rows: TensorBatch, progress: float) -> StepReport:
+    def step_on(self, rows: TensorBatch, progress: float) -> None:
         """The same with rows that are there already: of several processes, those of this one."""
-        rate = self._set_learning_rate(progress)
-        with torch.autocast(
-            self.device.type,
-            dtype=self.autocast_type or torch.bfloat16,
-            enabled=self.autocast_type is not None,
-        ):
-            means = compute_losses(self.network, self.network(rows.observations_BN), rows)
-        num_rows = torch.stack([mean.num_rows.float() for mean in means.values()])
-        self.group.add_up([num_rows])
-        parts = {
-            name: mean.total / num
-            for (name, mean), num in zip(means.items(), num_rows.clamp(min=1), strict=True)
-        }
-        loss = total_loss(
-            parts, self.settings.value_loss_weight, self.settings.auxiliary_loss_weight
-        )
-        self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        values = torch.stack([loss, *parts.values()]).detach()
-        self.group.add_up_step(self.network, values)
-        self.scaler.unscale_(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(
-            self.network.parameters(), self.settings.max_grad_norm
-        )
-        grad_norm, *rest = torch.cat([norm[None], values]).tolist()
-        found = dict(zip(["loss", *parts], rest, strict=True))
-        self._refuse_not_finite(grad_norm, found)
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        self.step_count += 1
-        self._update_average()
-        return StepReport(self.step_count, rate, grad_norm, found)
+        self._make(partial(self._step, rows, self.group), progress)
+
+    def take_reports(self) -> list[StepReport]:
+        """What the steps found that were made since this was last asked; waits for them."""
+        self.wait()
+        reports, self._reports = self._reports, []
+        return reports
+
+    def wait(self) -> None:
+        """For all steps. NotFinite where one of them found such a number."""
+        with self.on_own_stream():
+            self._read()
+        if self._stream is not None:
+            self._stream.synchronize()
+
+    @property
+    def average(self) -> dict[str, Tensor]:
+        """The weights that play, after all steps; the next step changes them."""
+        self.wait()
+        return self._step.average
 
     def copy_average(self) -> dict[str, Tensor]:
-        """The weights that play, for whoever is to have them."""
+        """The same, for whoever is to have them."""
         with self.on_own_stream():
-            return {name: value.clone() for name, value in self.average.items()}
+            copy = {name: value.clone() for name, value in self.average.items()}
+        self.wait()
+        return copy
 
     @contextmanager
     def on_own_stream(self) -> Iterator[None]:
-        """What is done within is finished when it ends."""
+        """What is done within is done after all steps, and before those to come."""
         if self._stream is None:
             yield
             return
         with torch.cuda.stream(self._stream):
             yield
-        self._stream.synchronize()
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything needed to go on: tensors by name, and what is not a tensor."""
+        self.wait()
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        tensors |= {f"average.{name}": value for name, value in self.average.items()}
-        moments = self.optimizer.state_dict()["state"]
+        tensors |= {f"average.{name}": value for name, value in self._step.average.items()}
+        moments = self._step.optimizer.state_dict()["state"]
         for index, entry in moments.items():
             for name, value in entry.items():
                 tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
-        return tensors, {"step_count": self.step_count, "scale": self.scaler.state_dict()}
+        return tensors, {"step_count": self.step_count, "scale": self._step.scaler.state_dict()}
 
     def restore(self, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
         """Goes back to what `state` gave."""
@@ -137,55 +154,69 @@ class Trainer:
         for name, value in tensors.items():
             part, _, inner = name.partition(".")
             parts[part][inner] = value
-        self.network.load_state_dict(parts["network"])
-        self.average = {name: value.to(self.device) for name, value in parts["average"].items()}
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in parts["optimizer"].items():
             index, _, inner = name.partition(".")
             moments.setdefault(int(index), {})[inner] = value
-        optimizer = self.optimizer.state_dict()
-        optimizer["state"] = moments
-        self.optimizer.load_state_dict(optimizer)
+        with self.on_own_stream():
+            self.network.load_state_dict(parts["network"])
+            for name, value in parts["average"].items():
+                self._step.average[name].copy_(value)
+            self._step.load_optimizer(moments)
+        self.wait()
+        self._unpack = self._captured = None  # a graph knows the optimiser's old memory
         self.step_count = int(rest["step_count"])
-        self.scaler.load_state_dict(rest["scale"])
+        self._step.scaler.load_state_dict(rest["scale"])
 
-    def _set_learning_rate(self, progress: float) -> float:
-        share = learning_rate_share(self.step_count, progress, self.settings)
-        rate = self.settings.learning_rate * share
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        return rate
+    def _unpacker(self, row_format: RowFormat) -> Unpacker:
+        if self._unpack is None or self._unpack.format is not row_format:
+            self._unpack = unpack = Unpacker(row_format, self.device)
+            if self._steps_from_graph:
+                assert self._stream is not None
+                self._captured = CapturedStep(
+                    lambda packed: self._step(unpack(packed), Group()), self._stream
+                )
+        return self._unpack
 
-    def _refuse_not_finite(self, grad_norm: float, values: dict[str, float]) -> None:
-        bad = [name for name, value in values.items() if not math.isfinite(value)]
-        # A scaler finds overflows by itself, skips the step and lowers its scale.
-        if not math.isfinite(grad_norm) and not self.scaler.is_enabled():
+    def _make(self, step: Callable[[], Tensor], progress: float) -> None:
+        rate = self.settings.learning_rate * learning_rate_share(
+            self.step_count, progress, self.settings
+        )
+        self._step.rate.fill_(rate)
+        self._step.average_weight.fill_(1 - average_decay(self.step_count + 1, self.settings))
+        found = step()
+        self.step_count += 1
+        if self._found is None:
+            self._found = torch.zeros(self._max_unread, len(found), device=self.device)
+        self._found[len(self._unread)].copy_(found)
+        self._unread.append((self.step_count, rate))
+        if len(self._unread) == self._max_unread:
+            self._read()
+
+    def _read(self) -> None:
+        """Turns what steps have left on the device into reports."""
+        if self._found is None or not self._unread:
+            return
+        unread, self._unread = self._unread, []
+        for (step, rate), found in zip(unread, self._found[: len(unread)].tolist(), strict=True):
+            grad_norm, *values = found
+            report = StepReport(
+                step, rate, grad_norm, dict(zip(self._step.value_names[1:], values, strict=True))
+            )
+            self._refuse_not_finite(report)
+            self._reports.append(report)
+
+    def _refuse_not_finite(self, report: StepReport) -> None:
+        bad = [name for name, value in report.values.items() if not math.isfinite(value)]
+        if not math.isfinite(report.grad_norm) and not self._step.scaler.is_enabled():
             bad.append("grad_norm")
         if bad:
+            self.step_count = report.step - 1
+            self._step.stopped.zero_()
             raise NotFinite(
-                f"step {self.step_count + 1}: {', '.join(bad)} not finite in the batch; the "
+                f"step {report.step}: {', '.join(bad)} not finite in the batch; the "
                 f"weights of step {self.step_count} are kept. Try a lower train.learning_rate"
             )
-
-    @torch.no_grad()
-    def _update_average(self) -> None:
-        # Early on the average would remember the random start: it follows faster then.
-        decay = min(self.settings.average_decay, self.step_count / (self.step_count + 10))
-        for name, value in self.network.state_dict().items():
-            if value.is_floating_point():
-                self.average[name].lerp_(value, 1 - decay)
-            else:
-                self.average[name].copy_(value)
-
-
-def parameter_groups(network: Network, weight_decay: float) -> list[dict[str, Any]]:
-    """Decay for matrices and kernels; none for biases, scales and other vectors."""
-    matrices = [each for each in network.parameters() if each.ndim > 1]
-    vectors = [each for each in network.parameters() if each.ndim <= 1]
-    return [
-        {"params": matrices, "weight_decay": weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
 
 
 def learning_rate_share(step: int, progress: float, settings: TrainConfig) -> float:
@@ -196,10 +227,7 @@ def learning_rate_share(step: int, progress: float, settings: TrainConfig) -> fl
     return warm * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
 
 
-def autocast_type(precision: str, device: torch.device) -> torch.dtype | None:
-    """The number type of the forward pass; None is plain float32."""
-    if precision == "fp32" or (precision == "auto" and device.type != "cuda"):
-        return None
-    if precision == "auto":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
-    return torch.bfloat16 if precision == "bf16" else torch.float16
+def average_decay(step: int, settings: TrainConfig) -> float:
+    """Of the moving average after so many steps. Early on it would remember the random start, so it
+    follows faster then."""
+    return min(settings.average_decay, step / (step + 10))

@@ -1,0 +1,42 @@
+"""What a GPU is to compute, compiled and captured; the kernels are kept for later starts."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+import torch
+
+from zerofleet.cache import cache_folder
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+MAX_KINDS = 256
+"""Networks and batch sizes that one process may compile."""
+
+_one_at_a_time = threading.Lock()
+
+
+def compiled(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """The same answers, compiled when they are first asked for with a batch of some size.
+
+    That takes 6 to 60 s for a size, and less where the kernels are in $ZEROFLEET_CACHE already.
+    """
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "kernels"))
+    torch._dynamo.config.recompile_limit = MAX_KINDS
+    return torch.compile(function, fullgraph=True, dynamic=False)
+
+
+@contextmanager
+def capturing(graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream) -> Iterator[None]:
+    """What is asked of a GPU within is not done, but becomes the graph.
+
+    Other threads may use the GPU meanwhile, but no two may capture.
+    """
+    with (
+        _one_at_a_time,
+        torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"),
+    ):
+        yield

@@ -1,0 +1,68 @@
+"""Brings batches to the device that trains, on CUDA while the step before is computed."""
+
+from dataclasses import dataclass
+
+import torch
+
+from zerofleet.replay import Batch
+from zerofleet.training.unpack import PackedRows
+
+NUM_SLOTS = 2
+"""Batches under way; so steps that whoever trains may be ahead of the GPU."""
+
+
+def event() -> torch.cuda.Event:
+    """Whoever waits for it leaves the core, and Python, to others meanwhile."""
+    return torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Slot:
+    pinned: PackedRows
+    on_device: PackedRows
+    has_arrived: torch.cuda.Event
+    was_read: torch.cuda.Event
+
+    @classmethod
+    def like(cls, packed: PackedRows, device: torch.device) -> "Slot":
+        pinned = PackedRows(*(torch.empty_like(each, pin_memory=True) for each in packed))
+        on_device = PackedRows(*(torch.empty_like(each, device=device) for each in packed))
+        return cls(pinned, on_device, event(), event())
+
+
+class Staging:
+    """Memory for batches that are under way; made once, for batches of one size."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._slots: list[Slot] = []
+        self._num_brought = 0
+        if device.type == "cuda":
+            self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+    def bring(self, batch: Batch) -> PackedRows:
+        """The batch on the device, for the current stream, until the next but one is brought."""
+        packed = PackedRows.of(batch)
+        if self._device.type != "cuda":
+            return PackedRows(*(tensor.to(self._device) for tensor in packed))
+        slot = self._next_slot(packed)
+        slot.was_read.synchronize()
+        with torch.cuda.stream(self._stream):
+            for given, pinned, arrived in zip(packed, slot.pinned, slot.on_device, strict=True):
+                pinned.copy_(given)
+                arrived.copy_(pinned, non_blocking=True)
+            slot.has_arrived.record()
+        torch.cuda.current_stream(self._device).wait_event(slot.has_arrived)
+        return slot.on_device
+
+    def was_read(self) -> None:
+        """Says that the current stream will have read the newest batch by what it does so far."""
+        if self._device.type == "cuda":
+            self._slots[self._num_brought % NUM_SLOTS].was_read.record()
+
+    def _next_slot(self, packed: PackedRows) -> Slot:
+        if not self._slots or self._slots[0].pinned.rows_BR.shape != packed.rows_BR.shape:
+            torch.cuda.synchronize(self._device)  # what is under way reads the slots that go
+            self._slots = [Slot.like(packed, self._device) for _ in range(NUM_SLOTS)]
+        self._num_brought += 1
+        return self._slots[self._num_brought % NUM_SLOTS]

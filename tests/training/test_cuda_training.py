@@ -1,0 +1,122 @@
+"""Steps on a GPU: the same course as on a CPU, from a graph, compiled or not."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+import zerofleet as zf
+from zerofleet import nets
+from zerofleet.config import ReplayConfig, TrainConfig
+from zerofleet.replay import Sampler, Window
+from zerofleet.training import NotFinite, Trainer
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
+
+SETTINGS = TrainConfig(batch_size=128, learning_rate=3e-3, warmup_steps=5, precision="fp32")
+CUDA = torch.device("cuda")
+
+
+def batches_of(game, num_batches, batch_size=SETTINGS.batch_size):
+    window = Window(game, 1000)
+    games = zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=4, num_threads=0)
+    window.add([zf.games.Episode.decode(data).rows(game) for data in games])
+    sampler = Sampler(window, game, ReplayConfig(), seed=1)
+    return [sampler.sample(batch_size) for _ in range(num_batches)]
+
+
+def new_trainer(game, device=CUDA, compiles=False, settings=SETTINGS):
+    torch.manual_seed(1)
+    return Trainer(nets.build(game, "tiny"), settings, device, compiles)
+
+
+def not_finite(batch):
+    return dataclasses.replace(
+        batch, format=dataclasses.replace(batch.format, search_share=math.nan)
+    )
+
+
+@pytest.fixture(autouse=True)
+def exact_products():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    with torch.backends.cudnn.flags(allow_tf32=False):
+        yield
+    torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("compiles", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("name", ["connect4", "backgammon", "beastybar"])
+def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):
+    game = zf.games.get(name)
+    batches = batches_of(game, 12)
+    batches.insert(8, batches_of(game, 1, batch_size=50)[0])  # not from the graph
+    on_gpu, on_cpu = new_trainer(game, compiles=compiles), new_trainer(game, torch.device("cpu"))
+    for batch in batches:
+        on_gpu.step(batch)
+        on_cpu.step(batch)
+    reports, expected = on_gpu.take_reports(), on_cpu.take_reports()
+    assert [report.step for report in reports] == list(range(1, 14))
+    for report, one in zip(reports, expected, strict=True):
+        assert report.values == pytest.approx(one.values, abs=5e-3)
+        assert report.learning_rate == one.learning_rate
+    for key, value in on_cpu.average.items():
+        gap = (on_gpu.average[key].cpu().float() - value.float()).norm()
+        assert gap <= 1e-2 * (1 + value.float().norm()), key
+
+
+def test_a_number_that_is_not_finite_in_a_graph_keeps_the_weights():
+    game = zf.games.get("connect4")
+    good = batches_of(game, 8)
+    # One format for all, so that one graph makes all steps: what a search found is no number
+    # through it, and the first batches have no search.
+    odd = dataclasses.replace(good[0].format, search_share=math.nan)
+    batches = [dataclasses.replace(batch, format=odd) for batch in good]
+    for batch in batches[:-2]:
+        batch.rows_B["search_outcomes"] = 0
+    trainer = new_trainer(game)
+    for batch in batches[:-2]:
+        trainer.step(batch)
+    kept = {name: value.clone() for name, value in trainer.state()[0].items()}
+    for batch in batches[-2:] + batches[:2]:
+        trainer.step(batch)
+    with pytest.raises(NotFinite, match=r"step 7: loss.*weights of step 6 are kept"):
+        trainer.take_reports()
+    assert trainer.step_count == 6
+    tensors, _ = trainer.state()
+    for name, value in kept.items():
+        assert torch.equal(tensors[name], value), name
+    trainer.step(batches[0])
+    assert [report.step for report in trainer.take_reports()] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_trainer_that_is_set_back_goes_on_from_there():
+    game = zf.games.get("connect4")
+    batches = batches_of(game, 8)
+    trainer = new_trainer(game)
+    for batch in batches[:6]:
+        trainer.step(batch)
+    state, rest = trainer.state()
+    state = {name: value.contiguous().cpu() for name, value in state.items()}
+    for batch in batches[6:]:
+        trainer.step(batch)
+    expected = trainer.take_reports()[6:]
+    trainer.restore(state, rest)
+    for batch in batches[6:]:
+        trainer.step(batch)
+    for report, one in zip(trainer.take_reports(), expected, strict=True):
+        assert report.step == one.step
+        assert report.values == pytest.approx(one.values, abs=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_losses_fall_in_half_precision(precision):
+    game = zf.games.get("beastybar")
+    batch, *_ = batches_of(game, 1)
+    settings = SETTINGS.model_copy(update={"precision": precision})
+    trainer = new_trainer(game, settings=settings)
+    for _ in range(60):
+        trainer.step(batch)
+    first, *_, last = trainer.take_reports()
+    assert last.values["loss"] < 0.9 * first.values["loss"]
