@@ -18,6 +18,7 @@ from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.files import write_whole
 from zerofleet.fleet.devices import plan_devices
+from zerofleet.fleet.group_sizes import games_per_group
 from zerofleet.fleet.rater import Rater
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.signals import StopWish
@@ -88,6 +89,9 @@ class Session:
         self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen]))
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
+        self.games_per_group = games_per_group(
+            config, self.game, network, self.devices.inference[0], screen.say
+        )
         trainer = Trainer(network, config.train, pick_device(self.devices.training[0]))
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
         found, faults = checkpoints.load_newest()
@@ -199,7 +203,7 @@ class Session:
             self.game,
             config.for_core(),
             self.num_groups,
-            config.selfplay.games_per_group,
+            self.games_per_group,
             self.plan.search,
             None,
             config.run.seed,
@@ -208,7 +212,7 @@ class Session:
         evaluator = self._make_evaluator(
             devices[number % len(devices)], compiles=config.run.compile_inference
         )
-        pipeline = make_pipeline(evaluator, self.num_groups, config.selfplay.games_per_group)
+        pipeline = make_pipeline(evaluator, self.num_groups, self.games_per_group)
         return Worker(driver, pipeline, self.bus, self.loop.may_play)
 
     def _make_evaluator(self, device: str, compiles: bool = False) -> Evaluator:
@@ -248,7 +252,7 @@ class Session:
 
     def _play_round(self, evaluator: Evaluator) -> list[bytes] | None:
         """One game in each place, in the order of their numbers; None if asked to stop."""
-        num_games = self.num_groups * self.config.selfplay.games_per_group
+        num_games = self.num_groups * self.games_per_group
         driver = _core.SelfPlay(
             self.game,
             self.config.for_core(),
