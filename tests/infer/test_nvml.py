@@ -5,7 +5,7 @@ import subprocess
 import pytest
 import torch
 
-from zerofleet.infer.nvml import GpuFigures, gauge_of, open_gauge
+from zerofleet.infer.nvml import GpuFigures, gauge_of, open_gauges
 
 DRIVER = """
 #include <string.h>
@@ -60,13 +60,12 @@ def test_a_gpu_whose_driver_does_not_tell_has_no_figures(tmp_path):
 
 def test_without_the_drivers_library_or_a_gpu_there_is_no_gauge(tmp_path):
     assert gauge_of("GPU-1-2", str(tmp_path / "none.so")) is None
-    assert open_gauge("cpu") is None
+    assert open_gauges(["cpu"]) == []
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
 def test_a_real_gpu_has_the_memory_that_torch_finds_in_it():
-    gauge = open_gauge("cuda")
-    assert gauge is not None
+    (gauge,) = open_gauges(["cuda", "cpu", "cuda:0"])
     figures = gauge.read()
     assert figures is not None
     assert figures.total_bytes == pytest.approx(

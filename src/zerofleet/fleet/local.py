@@ -22,9 +22,10 @@ from zerofleet.fleet.group_sizes import games_per_group
 from zerofleet.fleet.rater import Rater
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.signals import StopWish
-from zerofleet.fleet.status import status_values
+from zerofleet.fleet.status import gpu_values, status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
 from zerofleet.infer import Evaluator, make_evaluator, make_pipeline, pick_device
+from zerofleet.infer.nvml import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import Replay
 from zerofleet.run_folders import Run
@@ -71,6 +72,7 @@ class Session:
         self.screen = screen
         self.game = run.game()
         self.devices = plan_devices(config)
+        self.gauges = open_gauges([*self.devices.inference, *self.devices.training])
         by_turns = config.run.deterministic
         self.plan = ThreadPlan(1, 0, 1)
         if not by_turns:
@@ -319,9 +321,8 @@ class Session:
 
     def _write_status(self, workers: Sequence[Worker]) -> None:
         elapsed_s = time.monotonic() - self.started_s
-        self.metrics.append(
-            "status", self.loop.step_count, status_values(elapsed_s, self.loop, workers)
-        )
+        values = status_values(elapsed_s, self.loop, workers) | gpu_values(self.gauges)
+        self.metrics.append("status", self.loop.step_count, values)
 
     def _first_words(self) -> str:
         network = self.loop.trainer.network

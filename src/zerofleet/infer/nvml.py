@@ -5,6 +5,7 @@ programs do on it.
 """
 
 import ctypes
+from collections.abc import Iterable
 from ctypes import byref, c_uint, c_ulonglong, c_void_p
 from dataclasses import dataclass
 
@@ -56,13 +57,12 @@ class GpuGauge:
         return GpuFigures(utilization.gpu / 100, milliwatts.value / 1000, memory.used, memory.total)
 
 
-def open_gauge(device: str) -> GpuGauge | None:
-    """The gauge of a torch device; None where it is no NVIDIA GPU."""
-    picked = torch.device(device)
-    if picked.type != "cuda":
-        return None
-    # By its own id: torch and the driver may count GPUs differently.
-    return gauge_of(f"GPU-{torch.cuda.get_device_properties(picked).uuid}")
+def open_gauges(devices: Iterable[str]) -> list[GpuGauge]:
+    """Of those torch devices that are NVIDIA GPUs, one for each GPU."""
+    cuda = [device for device in devices if torch.device(device).type == "cuda"]
+    # By their own ids: torch and the driver may count GPUs differently.
+    ids = dict.fromkeys(f"GPU-{torch.cuda.get_device_properties(each).uuid}" for each in cuda)
+    return [gauge for gpu_id in ids if (gauge := gauge_of(gpu_id))]
 
 
 def gauge_of(gpu_id: str, library_name: str = LIBRARY) -> GpuGauge | None:
