@@ -23,7 +23,7 @@ from zerofleet.fleet.rater import Rater
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.signals import StopWish
 from zerofleet.fleet.status import gpu_values, status_values
-from zerofleet.fleet.threads import ThreadPlan, plan_threads
+from zerofleet.fleet.threads import ThreadPlan, plan_threads, quick_turns
 from zerofleet.infer import Evaluator, make_evaluator, make_pipeline, pick_device
 from zerofleet.infer.nvml import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
@@ -161,8 +161,9 @@ class Session:
 
     # ---- as fast as it goes
 
+    @quick_turns()
     def run_side_by_side(self) -> None:
-        workers = [self._make_worker(number) for number in range(self.plan.num_workers)]
+        workers = [self.make_worker(number) for number in range(self.plan.num_workers)]
         self.loop.publish()
         self._write_status(workers)
         for worker in workers:
@@ -198,7 +199,8 @@ class Session:
         self.loop.take_in(self.bus.take_episodes(timeout_s=0))
         self._write_status(workers)
 
-    def _make_worker(self, number: int) -> Worker:
+    def make_worker(self, number: int) -> Worker:
+        """The worker of that number, with the weights as they are; it has not begun."""
         config = self.config
         devices = self.devices.inference
         driver = _core.SelfPlay(
