@@ -1,0 +1,16 @@
+"""Turns of Python's threads."""
+
+import sys
+
+import pytest
+
+from zerofleet.fleet.threads import TURN_S, quick_turns
+
+
+def test_turns_are_short_within_and_as_before_afterwards_whatever_happens():
+    before_s = sys.getswitchinterval()
+    assert before_s > TURN_S
+    with pytest.raises(KeyError), quick_turns():
+        assert sys.getswitchinterval() == pytest.approx(TURN_S)
+        raise KeyError
+    assert sys.getswitchinterval() == before_s
