@@ -27,16 +27,20 @@ def cache(tmp_path, monkeypatch):
     ],
 )
 def test_the_smallest_size_near_the_best_rate_is_taken(rates, size):
-    assert Calibration(rates, was_kept=False).size == size
+    assert Calibration(rates, was_kept=False).size_for() == size
 
 
-def test_a_person_reads_the_size_and_all_rates():
+@pytest.mark.parametrize(("wanted_per_s", "size"), [(90, 256), (110, 512), (300, 1024)])
+def test_a_rate_that_nobody_wants_is_no_reason_for_a_larger_size(wanted_per_s, size):
+    rates = {256: 100.0, 512: 190.0, 1024: 400.0}
+    assert Calibration(rates, was_kept=False).size_for(wanted_per_s) == size
+
+
+def test_a_person_reads_all_rates():
     rates = {1024: 510_000.0, 256: 9_450.0, 512: 498_000.0}
-    said = "(256: 9.4 k/s, 512: 498 k/s, 1,024: 510 k/s)"
-    assert str(Calibration(rates, was_kept=False)) == f"512 {said}"
-    assert (
-        str(Calibration(rates, was_kept=True)) == f"512 {said.replace('(', '(measured before; ')}"
-    )
+    said = "256: 9.4 k/s, 512: 498 k/s, 1,024: 510 k/s"
+    assert str(Calibration(rates, was_kept=False)) == said
+    assert str(Calibration(rates, was_kept=True)) == f"measured before; {said}"
 
 
 class SlowStarter:
@@ -88,7 +92,7 @@ def test_every_size_is_tried_once_and_a_second_start_reads_what_was_found(
     (path,) = cache.iterdir()
     second = calibrate(game, network, "torch", "cpu")
     assert second.was_kept
-    assert (second.rates, second.size) == (first.rates, first.size)
+    assert second.rates == first.rates
     for damaged in ("{", "[]", "{}", '{"17": 1.0}', json.dumps({"16": -1.0})):
         path.write_text(damaged)
         assert not calibrate(game, network, "torch", "cpu").was_kept

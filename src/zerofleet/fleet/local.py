@@ -92,7 +92,7 @@ class Session:
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
         self.games_per_group = games_per_group(
-            config, self.game, network, self.devices.inference[0], screen.say
+            config, self.game, network, self.devices.inference[0], self.plan, screen.say
         )
         trainer = Trainer(network, config.train, pick_device(self.devices.training[0]))
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)

@@ -1,7 +1,8 @@
 """How many rows a batch should have on a device, found by trying sizes.
 
 A larger batch is answered at a higher rate, up to a point; beyond it games only take longer. The
-size to take is the smallest whose rate comes near the best. What was measured is kept in the cache
+size to take is the smallest whose rate comes near the best, or near what search asks for where
+that is less. What was measured is kept in the cache
 folder, so that a later start with the same network and device need not measure.
 
 Shapes: B rows of a batch, N bytes of an observation.
@@ -9,6 +10,7 @@ Shapes: B rows of a batch, N bytes of an observation.
 
 import itertools
 import json
+import math
 import platform
 import random
 import time
@@ -50,18 +52,19 @@ class Calibration:
     was_kept: bool
     """Whether an earlier start measured it."""
 
-    @property
-    def size(self) -> int:
-        """The smallest that comes near the best rate."""
-        enough = NEAR_THE_BEST * max(self.rates.values())
+    def size_for(self, wanted_per_s: float = math.inf) -> int:
+        """The smallest that comes near the best rate, or near what anybody wants."""
+        enough = NEAR_THE_BEST * min(wanted_per_s, max(self.rates.values()))
         return min(size for size, rate in self.rates.items() if rate >= enough)
 
     def __str__(self) -> str:
-        rates = ", ".join(
-            f"{size:,}: {rate / 1000:,.{0 if rate >= 1e4 else 1}f} k/s"
-            for size, rate in sorted(self.rates.items())
-        )
-        return f"{self.size:,} ({'measured before; ' if self.was_kept else ''}{rates})"
+        rates = (f"{size:,}: {rate_text(rate)}" for size, rate in sorted(self.rates.items()))
+        return f"{'measured before; ' if self.was_kept else ''}{', '.join(rates)}"
+
+
+def rate_text(per_s: float) -> str:
+    """410 k/s, 9.5 k/s."""
+    return f"{per_s / 1000:,.{0 if per_s >= 1e4 else 1}f} k/s"
 
 
 def calibrate(
