@@ -39,7 +39,7 @@ def test_a_file_can_be_based_on_another() -> None:
     eight = config.load("beastybar", "h100_8gpu")
     assert eight.run.training_devices == ["cuda:0"]
     assert len(eight.run.inference_devices) == 7
-    assert eight.selfplay.games_per_group == 1024
+    assert eight.selfplay.games_per_group == 0  # of h200
     production = config.load("beastybar", "production")
     assert eight.train == production.train
     assert eight.search == production.search

@@ -1,4 +1,5 @@
-"""What one GPU machine does: inference, self-play, search and training, each measured by itself.
+"""What one GPU machine does: inference, self-play, search and training, each measured by itself,
+and self-play with training beside it.
 
     python bench/gpu/run.py [--seconds 10] [--only 'check *' 'selfplay beastybar large*'] [--list]
 
@@ -19,7 +20,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from gpu import inference, search, selfplay, training
+from gpu import inference, overlap, search, selfplay, training
 from recording import facts, result_path
 
 MEASUREMENTS = {
@@ -27,6 +28,7 @@ MEASUREMENTS = {
     **selfplay.MEASUREMENTS,
     **search.MEASUREMENTS,
     **training.MEASUREMENTS,
+    **overlap.MEASUREMENTS,
 }
 
 

@@ -8,16 +8,17 @@ game.
 
 import functools
 import os
-import subprocess
 import threading
 import time
 
 import numpy as np
+import torch
 from gpu.inference import bare_rate, batch_of, batch_size, evaluator_of, network_of
 
 import zerofleet as zf
 from zerofleet import _core
 from zerofleet.bus import MemoryBus
+from zerofleet.infer.nvml import open_gauges
 from zerofleet.selfplay.worker import Worker
 
 RANDOM = {"dirichlet_epsilon": 0.25, "temperature_drop_move": 6, "final_temperature": 0.2}
@@ -31,16 +32,35 @@ NUM_GROUPS = SEARCH_THREADS + 5
 """One for each thread, those on the GPU, and some that wait, so that neither side does."""
 
 
-def watch_gpu(samples, stop):
-    """Asks nvidia-smi every second: share of time with a kernel, watts, MiB."""
-    query = "--query-gpu=utilization.gpu,power.draw,memory.used"
-    while not stop.wait(1):
-        said = subprocess.run(
-            ["nvidia-smi", query, "--format=csv,noheader,nounits"],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        samples.append([float(each) for each in said.stdout.strip().split(",")])
+class GpuWatch:
+    """Asks the driver for the GPU's figures every second, within a `with`."""
+
+    def __init__(self):
+        self._figures = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self):
+        gauges = open_gauges(["cuda"] if torch.cuda.is_available() else [])
+        while gauges and not self._stop.wait(1):
+            self._figures += [figures for gauge in gauges if (figures := gauge.read())]
+
+    def means(self):
+        """Nothing where the driver does not tell."""
+        columns = {
+            "driver_busy_share": [each.busy_share for each in self._figures],
+            "watts": [each.watts for each in self._figures],
+            "gpu_memory_mib": [each.used_bytes / 2**20 for each in self._figures],
+        }
+        return {name: sum(column) / len(column) for name, column in columns.items() if column}
 
 
 def decisions_in(data):
@@ -103,24 +123,20 @@ def measure_games(game, settings, pipeline, size, seconds):
     decisions_per_game, leaves_per_game = sizes_of_games(game, settings)
     driver = _core.SelfPlay(game, settings, NUM_GROUPS, size, SEARCH_THREADS, None, 1, 0)
     spread_share = spread(driver, game, NUM_GROUPS, size, leaves_per_game)
-    bus, samples, stop = MemoryBus(), [], threading.Event()
+    bus = MemoryBus()
     worker = Worker(driver, pipeline, bus, lambda timeout_s: True)
-    watcher = threading.Thread(target=watch_gpu, args=(samples, stop), daemon=True)
     worker.start()
     time.sleep(WARM_UP_S)
     bus.take_episodes(0)
-    before, start = snapshot(worker), time.perf_counter()
-    watcher.start()
-    time.sleep(seconds)
-    after, elapsed_s = snapshot(worker), time.perf_counter() - start
+    with GpuWatch() as gpu:
+        before, start = snapshot(worker), time.perf_counter()
+        time.sleep(seconds)
+        after, elapsed_s = snapshot(worker), time.perf_counter() - start
     num_finished = len(bus.take_episodes(0))
-    stop.set()
     bus.stop()
     worker.join()
-    watcher.join()
     bus.raise_fault()
     did = {name: (after[name] - before[name]) / elapsed_s for name in after}
-    gpu = [sum(column) / len(samples) for column in zip(*samples, strict=True)] or [0.0] * 3
     return {
         "games_per_s": did["decisions"] / decisions_per_game,
         "finished_games_per_s": num_finished / elapsed_s,
@@ -133,9 +149,7 @@ def measure_games(game, settings, pipeline, size, seconds):
         "decisions_per_game": decisions_per_game,
         "leaves_per_game": leaves_per_game,
         "spread_share": spread_share,
-        "nvidia_smi_busy_share": gpu[0] / 100,
-        "watts": gpu[1],
-        "gpu_memory_mib": gpu[2],
+        **gpu.means(),
     }
 
 

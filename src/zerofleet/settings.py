@@ -143,9 +143,10 @@ class SelfPlayConfig(Section):
     """Groups of games. While one is evaluated the others search: with too few, one side waits. 0:
     two where a thread searches and evaluates by turns; with a GPU five more than search threads."""
 
-    games_per_group: Count = 512
+    games_per_group: CountOrZero = 512
     """Games in a group, so also leaves in a batch. More uses a GPU better; fewer finish games, and
-    new weights are used, sooner."""
+    new weights are used, sooner. 0: measured at the start, the fewest that keep the device about
+    as busy as any number."""
 
 
 class NetworkConfig(Section):

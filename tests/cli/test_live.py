@@ -83,6 +83,19 @@ def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     assert re.search(r"4,800 positions/s +busy 90%, fill 96%", inference)
 
 
+def test_what_gpus_draw_and_hold_stands_below_where_their_driver_tells() -> None:
+    first, second = TWO_STATUSES
+    figures = {
+        "gpu_watts": 612.4,
+        "gpu_memory_bytes": 20 << 30,
+        "gpu_memory_total_bytes": 139 << 30,
+    }
+    lines = drawn(first, second | figures)
+    below = lines[lines.index(row(lines, "inference")) + 1]
+    assert below.strip() == "612 W, 20 of 139 GiB"
+    assert not any("GiB" in line for line in drawn(first, second))
+
+
 def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:
     lines = drawn(status(1, positions=10), overrides=("replay.least_positions=5000",))
     assert row(lines, "replay").rstrip().endswith("waits for 5,000")

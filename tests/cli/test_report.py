@@ -63,6 +63,25 @@ def test_a_run_of_which_nothing_is_known_gives_a_page_that_says_what_is_missing(
     assert "<img" not in page
 
 
+def test_the_page_has_the_means_of_a_gpus_figures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+    growing = (
+        *("elapsed_s", "games", "positions", "inference_s", "search_s", "waiting_to_play_s"),
+        *("training_s", "intake_s", "waiting_to_train_s"),
+    )
+    with create_or_open("new", config.load("connect4")) as run, MetricsLog(run.folder) as log:
+        for step, (busy, watts, gib) in enumerate([(0.9, 500.0, 10), (1.0, 700.0, 30)]):
+            memory = {"gpu_memory_bytes": gib << 30, "gpu_memory_total_bytes": 139 << 30}
+            gpu = {"gpu_busy": busy, "gpu_watts": watts, **memory}
+            log.append("status", step, {**dict.fromkeys(growing, 5 * step), **gpu})
+    reported(capsys, "new")
+    page = (run.folder / "report" / "index.html").read_text()
+    assert "95% busy, 600 W, 20.0 GiB of 139.0 GiB in use (means)" in page
+    assert (run.folder / "report" / "throughput.png").read_bytes().startswith(PNG)
+
+
 def test_what_a_run_is_called_and_says_is_only_text_on_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -1,11 +1,16 @@
 """What a GPU answers, by calls and with batches under way. bench/gpu has larger networks."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
 
+import zerofleet as zf
 from zerofleet import infer
 from zerofleet.errors import BadText
+from zerofleet.infer import calibration
 from zerofleet.nets.layers import Attention
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
@@ -64,6 +69,48 @@ def test_batches_under_way_are_each_answered_by_one_version(
     assert num_answered == pipeline.counts.num_batches == 60
     assert pipeline.counts.busy_s > 0
     assert pipeline.counts.num_computed > pipeline.counts.num_rows
+
+
+def test_graphs_are_made_in_several_threads_while_another_trains(
+    make_network, observations_BN, expected
+):
+    """As a rating begins beside self-play and training."""
+    device, stop = torch.device("cuda"), threading.Event()
+
+    def train():
+        layer = torch.nn.Linear(512, 512, device=device)
+        with torch.cuda.stream(torch.cuda.Stream(device)):
+            while not stop.is_set():
+                rows = torch.randn(4096, 512, pin_memory=True).to(device, non_blocking=True)
+                layer(rows).square().mean().backward()
+                layer.zero_grad()
+
+    def answer(seed):
+        evaluator = infer.CudaEvaluator(make_network(seed), device, compiles=False)
+        for num_rows in (8, 100, 200, 500, 1000):
+            rows_BN = np.resize(observations_BN, (num_rows, 43))
+            wanted = [np.resize(rows, (num_rows, rows.shape[1])) for rows in expected(seed)]
+            assert_near(evaluator(rows_BN), wanted)
+
+    with ThreadPoolExecutor(4) as threads:
+        trained = threads.submit(train)
+        try:
+            answered = [threads.submit(answer, seed) for seed in (1, 2, 3)]
+            for each in answered:
+                each.result(timeout=120)
+        finally:
+            stop.set()
+        trained.result(timeout=120)
+
+
+def test_all_sizes_for_a_gpu_are_tried_once(make_network, tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROFLEET_CACHE", str(tmp_path))
+    monkeypatch.setattr(calibration, "MEASURED_S", 0.05)
+    game, network = zf.games.get("connect4"), make_network(1)
+    found = calibration.calibrate(game, network, device="cuda")
+    assert sorted(found.rates) == list(calibration.GPU_SIZES)
+    assert all(rate > 10_000 for rate in found.rates.values())
+    assert calibration.calibrate(game, network, device="cuda").was_kept
 
 
 @pytest.mark.parametrize("bias_shape", [(5, 1, 24, 24), (5, 1, 1, 24), None])

@@ -90,8 +90,16 @@ def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str,
     return (
         f"{status['inferences']:,} positions",
         f"{pace.inferences_per_s:,.0f} positions/s",
-        f"busy {pace.device_busy:.0%}, fill {pace.batch_fill:.0%}",
+        f"busy {pace.device_busy:.0%}, fill {pace.batch_fill:.0%}" + gpu_line(status),
     )
+
+
+def gpu_line(status: Record) -> str:
+    """What the GPUs draw and hold, on a line of its own, where their driver tells."""
+    if "gpu_watts" not in status:
+        return ""
+    used, total = (status[name] / 2**30 for name in ("gpu_memory_bytes", "gpu_memory_total_bytes"))
+    return f"\n{status['gpu_watts']:,.0f} W, {used:,.0f} of {total:,.0f} GiB"
 
 
 def replay_cells(status: Record | None, config: Config) -> tuple[str, str, str]:

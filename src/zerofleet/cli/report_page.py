@@ -6,8 +6,9 @@ from html import escape
 from typing import Any
 
 from zerofleet.cli.report_data import RunData
-from zerofleet.cli.runs import duration_text, value_text
+from zerofleet.cli.runs import duration_text, size_text, value_text
 from zerofleet.games import Episode, Game
+from zerofleet.metrics import Record
 from zerofleet.run_games import game_text
 
 STYLE = """
@@ -113,10 +114,24 @@ def facts(data: RunData) -> str:
         ["steps", f"{max((each['step'] for each in [*data.losses, status] if each), default=0):,}"],
         ["games", f"{status.get('games', 0):,}"],
         ["positions", f"{status.get('positions', 0):,}"],
+        *gpu_facts(data.statuses),
         ["id", data.run.facts.id],
         ["play it", f"zerofleet play {data.run.facts.game} --against run:{data.run.name}"],
     ]
     return table(["", " "], rows, set())
+
+
+def gpu_facts(statuses: list[Record]) -> list[list[str]]:
+    """A row with the means over the run, where the driver of its GPUs told."""
+    told = [each for each in statuses if "gpu_busy" in each]
+    if not told:
+        return []
+    busy, watts, used, total = (
+        sum(each[name] for each in told) / len(told)
+        for name in ("gpu_busy", "gpu_watts", "gpu_memory_bytes", "gpu_memory_total_bytes")
+    )
+    memory = f"{size_text(used)} of {size_text(total)} in use"
+    return [["GPU", f"{busy:.0%} busy, {watts:,.0f} W, {memory} (means)"]]
 
 
 def last_ratings(data: RunData) -> str:

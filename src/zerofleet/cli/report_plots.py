@@ -165,7 +165,8 @@ def openings(data: RunData) -> Figure:
 
 def throughput(data: RunData) -> Figure:
     """Rates between statuses of one session, and what share of their time each side waited."""
-    figure, (games, steps, waits) = panels(3, 1, height=6.2)
+    told = [each for each in data.statuses if "gpu_busy" in each]
+    figure, (games, steps, waits, *gpu) = panels(4 if told else 3, 1, height=8 if told else 6.2)
     pairs = [
         (before, after)
         for before, after in pairwise(data.statuses)
@@ -195,7 +196,21 @@ def throughput(data: RunData) -> Figure:
     put_legend(waits)
     for axes in (games, steps):
         axes.set_ylim(bottom=0)
+    for axes in gpu:
+        draw_gpu(axes, told)
     return figure
+
+
+def draw_gpu(axes: Axes, statuses: Sequence[Record]) -> None:
+    """How busy the GPUs were at each status, and how full their memory."""
+    minutes = [each["trained_s"] / 60 for each in statuses]
+    memory = [each["gpu_memory_bytes"] / each["gpu_memory_total_bytes"] for each in statuses]
+    axes.plot(minutes, [each["gpu_busy"] for each in statuses], color=COLOURS[2], label="GPU busy")
+    axes.plot(minutes, memory, color=COLOURS[3], label="GPU memory in use")
+    axes.set_ylabel("share")
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("minutes trained")
+    put_legend(axes)
 
 
 # ---- drawing

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from zerofleet import games, nets
 from zerofleet.config import Config
 from zerofleet.fleet.devices import plan_devices
+from zerofleet.fleet.group_sizes import refuse_unsaid_size
 from zerofleet.fleet.local import train as train_here
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker, open_sinks
@@ -38,8 +39,9 @@ def train_run(
 ) -> Run:
     """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
     # A run cannot change its network, so a wrong one is refused before there is a run; and so are
-    # devices that are not there.
+    # devices that are not there, and settings that do not go together.
     plan_devices(config)
+    refuse_unsaid_size(config)
     game = games.get(config.game.name, **config.game.options)
     nets.build(game, config.network.preset, **config.network.options)
     screen = screen or PlainScreen()

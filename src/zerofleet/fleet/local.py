@@ -18,12 +18,14 @@ from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.files import write_whole
 from zerofleet.fleet.devices import plan_devices
+from zerofleet.fleet.group_sizes import games_per_group
 from zerofleet.fleet.rater import Rater
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.signals import StopWish
-from zerofleet.fleet.status import status_values
-from zerofleet.fleet.threads import ThreadPlan, plan_threads
+from zerofleet.fleet.status import gpu_values, status_values
+from zerofleet.fleet.threads import ThreadPlan, plan_threads, quick_turns
 from zerofleet.infer import Evaluator, make_evaluator, make_pipeline, pick_device
+from zerofleet.infer.nvml import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import Replay
 from zerofleet.run_folders import Run
@@ -70,6 +72,7 @@ class Session:
         self.screen = screen
         self.game = run.game()
         self.devices = plan_devices(config)
+        self.gauges = open_gauges([*self.devices.inference, *self.devices.training])
         by_turns = config.run.deterministic
         self.plan = ThreadPlan(1, 0, 1)
         if not by_turns:
@@ -88,6 +91,9 @@ class Session:
         self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen]))
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
+        self.games_per_group = games_per_group(
+            config, self.game, network, self.devices.inference[0], self.plan, screen.say
+        )
         trainer = Trainer(
             network,
             config.train,
@@ -160,8 +166,9 @@ class Session:
 
     # ---- as fast as it goes
 
+    @quick_turns()
     def run_side_by_side(self) -> None:
-        workers = [self._make_worker(number) for number in range(self.plan.num_workers)]
+        workers = [self.make_worker(number) for number in range(self.plan.num_workers)]
         self.loop.publish()
         self._write_status(workers)
         for worker in workers:
@@ -197,14 +204,15 @@ class Session:
         self.loop.take_in(self.bus.take_episodes(timeout_s=0))
         self._write_status(workers)
 
-    def _make_worker(self, number: int) -> Worker:
+    def make_worker(self, number: int) -> Worker:
+        """The worker of that number, with the weights as they are; it has not begun."""
         config = self.config
         devices = self.devices.inference
         driver = _core.SelfPlay(
             self.game,
             config.for_core(),
             self.num_groups,
-            config.selfplay.games_per_group,
+            self.games_per_group,
             self.plan.search,
             None,
             config.run.seed,
@@ -213,7 +221,7 @@ class Session:
         evaluator = self._make_evaluator(
             devices[number % len(devices)], compiles=config.run.compile_inference
         )
-        pipeline = make_pipeline(evaluator, self.num_groups, config.selfplay.games_per_group)
+        pipeline = make_pipeline(evaluator, self.num_groups, self.games_per_group)
         return Worker(driver, pipeline, self.bus, self.loop.may_play)
 
     def _make_evaluator(self, device: str, compiles: bool = False) -> Evaluator:
@@ -253,7 +261,7 @@ class Session:
 
     def _play_round(self, evaluator: Evaluator) -> list[bytes] | None:
         """One game in each place, in the order of their numbers; None if asked to stop."""
-        num_games = self.num_groups * self.config.selfplay.games_per_group
+        num_games = self.num_groups * self.games_per_group
         driver = _core.SelfPlay(
             self.game,
             self.config.for_core(),
@@ -320,9 +328,8 @@ class Session:
 
     def _write_status(self, workers: Sequence[Worker]) -> None:
         elapsed_s = time.monotonic() - self.started_s
-        self.metrics.append(
-            "status", self.loop.step_count, status_values(elapsed_s, self.loop, workers)
-        )
+        values = status_values(elapsed_s, self.loop, workers) | gpu_values(self.gauges)
+        self.metrics.append("status", self.loop.step_count, values)
 
     def _first_words(self) -> str:
         network = self.loop.trainer.network

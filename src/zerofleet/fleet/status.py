@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from zerofleet.infer.nvml import GpuGauge
 from zerofleet.selfplay.worker import Worker
 from zerofleet.training import TrainingLoop
 
@@ -33,4 +34,17 @@ def status_values(
         "intake_s": loop.times.intake_s,
         "waiting_to_train_s": loop.times.waiting_for_games_s,
         "waiting": limiter.waiting.side,
+    }
+
+
+def gpu_values(gauges: Sequence[GpuGauge]) -> dict[str, Any]:
+    """Of all GPUs together, the busy share their mean; nothing where no driver tells."""
+    figures = [each for gauge in gauges if (each := gauge.read())]
+    if not figures:
+        return {}
+    return {
+        "gpu_busy": sum(each.busy_share for each in figures) / len(figures),
+        "gpu_watts": sum(each.watts for each in figures),
+        "gpu_memory_bytes": sum(each.used_bytes for each in figures),
+        "gpu_memory_total_bytes": sum(each.total_bytes for each in figures),
     }

@@ -8,13 +8,13 @@ import warnings
 
 import torch
 
-from zerofleet.infer.compiled import compiled
 from zerofleet.infer.cuda_graphs import LEAST_SIZE, CudaLane, GpuClock, PinnedRows
 from zerofleet.infer.evaluator import Observations, Rows, State, checked_observations
 from zerofleet.infer.gpu_weights import GpuWeights
 from zerofleet.infer.pipeline import Pipeline
 from zerofleet.infer.torch_evaluator import out_of_memory
 from zerofleet.nets import Network
+from zerofleet.nets.compiled import compiled
 
 NUM_LANES = 3
 """One batch on the GPU, one behind it, and one for the time in which the host hands batches on."""
@@ -23,8 +23,9 @@ NUM_LANES = 3
 class CudaEvaluator:
     """Answers with a copy of a network's weights, which `load` replaces.
 
-    A call answers one batch and waits for it, from graphs that are made in a second. `pipeline`
-    is for self-play: batches of one size, several under way, compiled unless `compiles` is off.
+    A call answers one batch and waits for it, from graphs that are made in a second: that of small
+    batches at once, larger ones when they are needed. `pipeline` is for self-play: batches of one
+    size, several under way, compiled unless `compiles` is off.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class CudaEvaluator:
         self._lane = CudaLane(
             self._weights, self._slots, GpuClock(device), LEAST_SIZE, self._weights
         )
+        self._lane.captured(LEAST_SIZE)
         self._calling = threading.Lock()
 
     @property

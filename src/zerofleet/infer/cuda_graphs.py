@@ -7,20 +7,24 @@ Each size is captured when it is first needed.
 Shapes: B observations, N bytes of an observation, S size of a graph's batch, A actions, O outcomes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from zerofleet.infer.compiled import Answer
 from zerofleet.infer.evaluator import Observations, Rows
 from zerofleet.infer.gpu_weights import GpuWeights
 from zerofleet.infer.pipeline import Finished
 from zerofleet.nets import NetworkSpec
+from zerofleet.nets.compiled import ONE_AT_A_TIME, capturing
 
 LEAST_SIZE = 64
 NUM_WARM_UPS = 3
+
+Answer = Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""Policy logits and outcomes of observations."""
 
 
 @dataclass(frozen=True)
@@ -134,16 +138,13 @@ class CudaLane:
     def _capture(self, size: int) -> Captured:
         answer = self._answer_full if size == self._full_size else self._weights
         device, num_bytes = self._weights.device, self._weights.spec.observation_bytes
-        observations_SN = torch.zeros(size, num_bytes, dtype=torch.uint8, device=device)
-        self.stream.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(self.stream), torch.no_grad():
-            for _ in range(NUM_WARM_UPS):  # what is allocated or chosen at first use is so before
-                answer(observations_SN)
-        graph = torch.cuda.CUDAGraph()
-        # Other threads, such as a trainer's, may use the GPU meanwhile.
-        with (
-            torch.no_grad(),
-            torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"),
-        ):
-            answers = answer(observations_SN)
+        with ONE_AT_A_TIME, self._weights.lock, torch.no_grad():
+            observations_SN = torch.zeros(size, num_bytes, dtype=torch.uint8, device=device)
+            self.stream.wait_stream(torch.cuda.current_stream(device))
+            with torch.cuda.stream(self.stream):
+                for _ in range(NUM_WARM_UPS):  # what is allocated or chosen at first use is so then
+                    answer(observations_SN)
+            graph = torch.cuda.CUDAGraph()
+            with capturing(graph, self.stream):
+                answers = answer(observations_SN)
         return Captured(graph, observations_SN, answers)

@@ -3,7 +3,6 @@
 An export takes seconds, in which every match and every game against a run would wait.
 """
 
-import hashlib
 import json
 from contextlib import suppress
 from functools import lru_cache
@@ -14,7 +13,7 @@ import torch
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from zerofleet import nets
-from zerofleet.cache import cache_folder, put_in_cache
+from zerofleet.cache import cache_folder, key_of, put_in_cache
 from zerofleet.nets.onnx import to_onnx
 
 
@@ -25,7 +24,9 @@ def exported(spec: nets.NetworkSpec) -> onnx.ModelProto:
 
 @lru_cache(maxsize=8)
 def exported_bytes(spec: str) -> bytes:
-    path = cache_folder() / "onnx" / f"{key_of(spec)}.onnx"
+    # What is exported changes with the spec, how networks are written, and torch, which exports it.
+    key = key_of([spec, torch.__version__], Path(nets.__file__).parent)
+    path = cache_folder() / "onnx" / f"{key}.onnx"
     try:
         data = path.read_bytes()
         onnx.load_model_from_string(data)
@@ -36,10 +37,3 @@ def exported_bytes(spec: str) -> bytes:
         with suppress(OSError):  # where nothing can be kept, it is made anew each time
             put_in_cache(path, made)
         return made
-
-
-def key_of(spec: str) -> str:
-    """Changes with the spec, with how networks are written, and with torch, which exports them."""
-    sources = sorted(Path(nets.__file__).parent.glob("*.py"))
-    parts = [spec.encode(), torch.__version__.encode(), *(path.read_bytes() for path in sources)]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]

@@ -16,7 +16,9 @@ Answer = TypeVar("Answer")
 MAX_KINDS = 256
 """Networks and batch sizes that one process may compile."""
 
-_one_at_a_time = threading.Lock()
+ONE_AT_A_TIME = threading.RLock()
+"""Held while a graph is captured: before that torch waits for the whole device, which would break a
+capture of another thread."""
 
 
 def compiled(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -36,7 +38,7 @@ def capturing(graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream) -> Iterato
     Other threads may use the GPU meanwhile, but no two may capture.
     """
     with (
-        _one_at_a_time,
+        ONE_AT_A_TIME,
         torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"),
     ):
         yield

@@ -1,0 +1,179 @@
+"""Self-play alone, then with training beside it on the same GPU, as a run has the two.
+
+Worker, trainer, replay and threads are those of a run of the preset h200; only the limiter is left
+out. Self-play is never held back, and training goes on whenever it is due SAMPLES_PER_ROW samples
+for each row of the decisions made meanwhile. Those are counted as they are made, since whole games
+take minutes: a decision is worth as many rows as it was in the games that filled the window (two
+where something is hidden: one for each observer).
+"""
+
+import functools
+import os
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from gpu import inference
+from gpu.selfplay import GpuWatch, decisions_in, sizes_of_games, snapshot, spread
+
+import zerofleet as zf
+from zerofleet import config
+from zerofleet.fleet.local import Session
+from zerofleet.fleet.screen import PlainScreen
+from zerofleet.fleet.threads import quick_turns
+from zerofleet.run_folders import create_or_open
+
+SAMPLES_PER_ROW = 8
+ROWS_TO_FILL = 100_000
+"""In the window before training begins."""
+GAMES_AT_ONCE = 512
+WARM_UP_S = 4.0
+NUM_WARM_STEPS = 3
+REST_S = 0.002
+
+
+def settings_of(preset, num_simulations, num_games):
+    return [
+        f"network.preset={preset}",
+        f"search.num_simulations={num_simulations}",
+        "selfplay.full_search_share=1",
+        f"selfplay.cache_bytes={2**24}",
+        f"selfplay.games_per_group={num_games}",
+        f"run.compile_inference={str(inference.compiles).lower()}",
+        "rating.opponents=[]",
+    ]
+
+
+def fill(replay, game, num_rows):
+    """Fills the window with real positions, of games with even answers. Gives rows per decision."""
+    num_decisions, episodes = 0, []
+    played = zf.selfplay.play(
+        game,
+        "uniform",
+        num_episodes=num_rows,
+        num_groups=2 * (os.cpu_count() or 1),
+        num_threads=os.cpu_count() or 1,
+        num_simulations=8,
+    )
+    while len(replay.window) < num_rows:
+        episodes = [next(played) for _ in range(GAMES_AT_ONCE)]
+        replay.accept(episodes)
+        num_decisions += sum(map(decisions_in, episodes))
+    played.close()
+    return replay.window.num_added / num_decisions
+
+
+class Training:
+    """Each call trains if that is due, or rests a little."""
+
+    def __init__(self, session, worker, rows_per_decision):
+        self.loop, self.bus, self.worker = session.loop, session.bus, worker
+        self.batch_size = session.config.train.batch_size
+        self.rows_per_decision = rows_per_decision
+        self.first_decisions = worker.counts().num_decisions
+        self.num_samples = 0
+
+    def __call__(self):
+        self.loop.take_in(self.bus.take_episodes(0))
+        num_decisions = self.worker.counts().num_decisions - self.first_decisions
+        num_due = SAMPLES_PER_ROW * self.rows_per_decision * num_decisions
+        if self.num_samples + self.batch_size <= num_due:
+            self.loop.step()
+            self.num_samples += self.batch_size
+        else:
+            time.sleep(REST_S)
+
+
+def rest():
+    time.sleep(REST_S)
+
+
+def counted(session, worker):
+    """What grows with time, of both sides."""
+    return snapshot(worker) | {
+        "samples": session.loop.replay.limiter.state.num_samples,
+        "training_s": session.loop.times.training_s,
+        "intake_s": session.loop.times.intake_s,
+    }
+
+
+def per_second(session, worker, seconds, work):
+    """What was done in each second, while this thread does its work again and again."""
+    repeat(work, WARM_UP_S)
+    with GpuWatch() as gpu:
+        before, start = counted(session, worker), time.perf_counter()
+        repeat(work, seconds)
+        after, elapsed_s = counted(session, worker), time.perf_counter() - start
+    return {name: (after[name] - before[name]) / elapsed_s for name in after}, gpu.means()
+
+
+def repeat(work, seconds):
+    end_s = time.perf_counter() + seconds
+    while time.perf_counter() < end_s:
+        work()
+
+
+def measure(game_name, preset, num_simulations, seconds):
+    num_games = inference.batch_size(game_name, preset)
+    settings = config.load(
+        game_name, "h200", overrides=settings_of(preset, num_simulations, num_games)
+    )
+    return measure_run(settings, seconds, ROWS_TO_FILL)
+
+
+def measure_run(settings, seconds, rows_to_fill):
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        os.environ["ZEROFLEET_RUNS"] = str(Path(folder) / "runs")
+        run = stack.enter_context(create_or_open("overlap", settings))
+        session = Session(settings, run, [], PlainScreen(), stack)
+        rows_per_decision = fill(session.loop.replay, session.game, rows_to_fill)
+        decisions_per_game, leaves_per_game = sizes_of_games(session.game, settings.for_core())
+        worker = session.make_worker(0)
+        worker.may_play = lambda timeout_s: True
+        num_groups, num_games = session.num_groups, session.games_per_group
+        spread_share = spread(worker.driver, session.game, num_groups, num_games, leaves_per_game)
+        stack.enter_context(quick_turns())
+        for _ in range(NUM_WARM_STEPS):
+            session.loop.step()
+        session.loop.publish()
+        worker.start()
+        stack.callback(worker.join)
+        stack.callback(session.bus.stop)
+        alone, gpu_alone = per_second(session, worker, seconds, rest)
+        training = Training(session, worker, rows_per_decision)
+        both, gpu_both = per_second(session, worker, seconds, training)
+        session.bus.raise_fault()
+    samples_per_decision = both["samples"] / both["decisions"]
+    return {
+        "loss_share": 1 - both["rows"] / alone["rows"],
+        "inferences_per_s_alone": alone["rows"],
+        "inferences_per_s": both["rows"],
+        "games_per_s_alone": alone["decisions"] / decisions_per_game,
+        "games_per_s": both["decisions"] / decisions_per_game,
+        "samples_per_s": both["samples"],
+        "samples_per_decision": samples_per_decision,
+        "samples_per_row": samples_per_decision / rows_per_decision,
+        "rows_per_decision": rows_per_decision,
+        "training_busy_share": both["training_s"],
+        "intake_share": both["intake_s"],
+        "waiting_for_search_share_alone": alone["search_s"],
+        "waiting_for_search_share": both["search_s"],
+        "gpu_busy_share_alone": alone["busy_s"],
+        "gpu_busy_share": both["busy_s"],
+        **{f"{name}_alone": value for name, value in gpu_alone.items()},
+        **gpu_both,
+        "spread_share": spread_share,
+        "batch": num_games,
+        "groups": num_groups,
+        "search_threads": session.plan.search,
+        "training_batch": settings.train.batch_size,
+    }
+
+
+CASES = {
+    "overlap beastybar large puct-200": ("beastybar", "large", 200),
+    "overlap beastybar places-medium puct-200": ("beastybar", "places-medium", 200),
+    "overlap gomoku medium puct-400": ("gomoku", "medium", 400),
+}
+MEASUREMENTS = {name: functools.partial(measure, *case) for name, case in CASES.items()}

@@ -1,0 +1,21 @@
+"""Turns of Python's threads."""
+
+import sys
+
+import pytest
+
+from zerofleet.fleet.threads import TURN_S, quick_turns
+
+
+@quick_turns()
+def fail_within():
+    assert sys.getswitchinterval() == pytest.approx(TURN_S)
+    raise KeyError
+
+
+def test_turns_are_short_within_and_as_before_afterwards_whatever_happens():
+    before_s = sys.getswitchinterval()
+    assert before_s > TURN_S
+    with pytest.raises(KeyError):
+        fail_within()
+    assert sys.getswitchinterval() == before_s

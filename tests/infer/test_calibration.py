@@ -1,0 +1,107 @@
+"""Sizes of batches: which is taken, what is tried, and that a second start need not try again."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import zerofleet as zf
+from zerofleet.infer import calibration
+from zerofleet.infer.calibration import CPU_SIZES, Calibration, calibrate
+from zerofleet.infer.pipeline import Answered
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROFLEET_CACHE", str(tmp_path))
+    return tmp_path / "batch-sizes"
+
+
+@pytest.mark.parametrize(
+    ("rates", "size"),
+    [
+        ({256: 100.0, 512: 190.0, 1024: 200.0}, 512),  # 95 % of the best
+        ({256: 100.0, 512: 183.0, 1024: 200.0}, 1024),  # 91.5 %: not near enough
+        ({256: 200.0, 512: 190.0, 1024: 100.0}, 256),
+    ],
+)
+def test_the_smallest_size_near_the_best_rate_is_taken(rates, size):
+    assert Calibration(rates, was_kept=False).size_for() == size
+
+
+@pytest.mark.parametrize(("wanted_per_s", "size"), [(90, 256), (110, 512), (300, 1024)])
+def test_a_rate_that_nobody_wants_is_no_reason_for_a_larger_size(wanted_per_s, size):
+    rates = {256: 100.0, 512: 190.0, 1024: 400.0}
+    assert Calibration(rates, was_kept=False).size_for(wanted_per_s) == size
+
+
+def test_a_person_reads_all_rates():
+    rates = {1024: 510_000.0, 256: 9_450.0, 512: 498_000.0}
+    said = "256: 9.4 k/s, 512: 498 k/s, 1,024: 510 k/s"
+    assert str(Calibration(rates, was_kept=False)) == said
+    assert str(Calibration(rates, was_kept=True)) == f"measured before; {said}"
+
+
+class SlowStarter:
+    """Two batches under way; each takes 2 ms, whatever its size, and the first of all 100 ms."""
+
+    def __init__(self):
+        self.slots = []
+        self.patience_s = 0.1
+        self.num_collected = 0
+
+    @property
+    def has_room(self):
+        return len(self.slots) < 2
+
+    @property
+    def num_under_way(self):
+        return len(self.slots)
+
+    def submit(self, slot, batch_BN):
+        assert self.has_room
+        assert slot not in self.slots
+        self.slots.append(slot)
+
+    def collect(self):
+        time.sleep(self.patience_s)
+        self.patience_s = 0.002
+        self.num_collected += 1
+        zeros = np.zeros((8, 3), np.float32)
+        return Answered(self.slots.pop(0), zeros, zeros, 0)
+
+
+def test_a_rate_is_rows_per_second_without_the_start_and_leaves_nothing_under_way():
+    pipeline = SlowStarter()
+    rate = calibration.rate_of(pipeline, np.zeros((8, 4), np.uint8))
+    assert 8 / 0.002 * 0.5 < rate <= 8 / 0.002
+    assert pipeline.num_under_way == 0
+
+
+def test_every_size_is_tried_once_and_a_second_start_reads_what_was_found(
+    cache, make_network, monkeypatch
+):
+    monkeypatch.setattr(calibration, "WARM_UP_S", 0.0)
+    monkeypatch.setattr(calibration, "MEASURED_S", 0.01)
+    game, network = zf.games.get("connect4"), make_network(1)
+    first = calibrate(game, network, "torch", "cpu")
+    assert sorted(first.rates) == list(CPU_SIZES)
+    assert all(rate > 0 for rate in first.rates.values())
+    assert not first.was_kept
+    (path,) = cache.iterdir()
+    second = calibrate(game, network, "torch", "cpu")
+    assert second.was_kept
+    assert second.rates == first.rates
+    for damaged in ("{", "[]", "{}", '{"17": 1.0}', json.dumps({"16": -1.0})):
+        path.write_text(damaged)
+        assert not calibrate(game, network, "torch", "cpu").was_kept
+    assert len(list(cache.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["connect4", "backgammon", "beastybar"])
+def test_what_is_tried_are_many_observations_of_the_game(name):
+    game = zf.games.get(name)
+    rows_BN = calibration.some_observations(game)
+    assert rows_BN.shape == (calibration.NUM_POSITIONS, game.observation_bytes)
+    assert len(np.unique(rows_BN, axis=0)) > calibration.NUM_POSITIONS / 2
