@@ -156,7 +156,9 @@ class Session:
     # ---- as fast as it goes
 
     def run_side_by_side(self) -> None:
-        workers = [self._make_worker(number) for number in range(self.plan.num_workers)]
+        cache_bytes = self.config.selfplay.cache_bytes
+        cache = _core.EvaluationCache(cache_bytes) if cache_bytes else None
+        workers = [self._make_worker(number, cache) for number in range(self.plan.num_workers)]
         self.loop.publish()
         self._write_status(workers)
         for worker in workers:
@@ -192,7 +194,7 @@ class Session:
         self.loop.take_in(self.bus.take_episodes(timeout_s=0))
         self._write_status(workers)
 
-    def _make_worker(self, number: int) -> Worker:
+    def _make_worker(self, number: int, cache: _core.EvaluationCache | None) -> Worker:
         config = self.config
         devices = self.devices.inference
         driver = _core.SelfPlay(
@@ -204,6 +206,7 @@ class Session:
             None,
             config.run.seed,
             self.num_starts * MAX_WORKERS + number,
+            cache,
         )
         evaluator = self._make_evaluator(
             devices[number % len(devices)], compiles=config.run.compile_inference
