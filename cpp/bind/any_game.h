@@ -104,8 +104,10 @@ class AnyGame {
 
     // Group `number` of `num_groups`, each of `num_games` games; see selfplay/group.h. The group
     // must not outlive the game's facts.
-    virtual std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options, uint32_t number,
-                                                 uint32_t num_groups, uint32_t num_games) const = 0;
+    virtual std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options,
+                                                 std::shared_ptr<EvaluationCache> cache,
+                                                 uint32_t number, uint32_t num_groups,
+                                                 uint32_t num_games) const = 0;
     // The record of a game that was played without a record: what new_position(seed) gave, and the
     // actions and chance outcomes since. It must be over, or have come to max_plies.
     virtual Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const = 0;

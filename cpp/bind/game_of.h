@@ -184,10 +184,11 @@ class GameOf final : public AnyGame {
         return zf::add_turn_ends(start, facts(), seed, num_draws, ends);
     }
 
-    std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options, uint32_t number,
+    std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options,
+                                         std::shared_ptr<EvaluationCache> cache, uint32_t number,
                                          uint32_t num_groups, uint32_t num_games) const override {
-        return std::make_unique<Group<P>>(options_, this->options(), facts(), options, number,
-                                          num_groups, num_games);
+        return std::make_unique<Group<P>>(options_, this->options(), facts(), options,
+                                          std::move(cache), number, num_groups, num_games);
     }
     Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const override {
         Rng rng(seed);

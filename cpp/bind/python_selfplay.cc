@@ -1,6 +1,7 @@
 // Binds the self-play driver. Python only moves batches: nothing here is done per game or per leaf.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -22,7 +23,7 @@ class PySelfPlay {
   public:
     PySelfPlay(const PyGame& game, Settings settings, uint32_t num_groups, uint32_t games_per_group,
                uint32_t num_threads, const std::optional<std::string>& evaluator, uint64_t seed,
-               uint64_t worker)
+               uint64_t worker, std::shared_ptr<EvaluationCache> cache)
         : game_(game), answers_(num_groups), num_rows_(num_groups) {
         if (game.own_class.is_valid() && num_threads > 0)
             raise({Error::Kind::unsupported,
@@ -43,11 +44,14 @@ class PySelfPlay {
                        game.core->facts().name});
         std::optional<EvaluatorKind> kind;
         if (evaluator) kind = value_or_raise(evaluator_kind(*evaluator));
-        if (kind == EvaluatorKind::playout)
-            options.cache_bytes = 0;  // its answers differ each time
+        if (kind == EvaluatorKind::playout) {
+            cache = nullptr;  // its answers differ each time
+        } else if (!cache) {
+            cache = make_cache(options);
+        }
         std::vector<std::unique_ptr<AnyGroup>> groups;
         for (uint32_t g = 0; g < num_groups; ++g)
-            groups.push_back(game.core->make_group(options, g, num_groups, games_per_group));
+            groups.push_back(game.core->make_group(options, cache, g, num_groups, games_per_group));
         driver_ = std::make_unique<Driver>(std::move(groups), game.core->shared_facts(),
                                            num_threads, kind, seed);
     }
@@ -134,12 +138,20 @@ void bind_selfplay(nb::module_& m) {
         .def_ro("num_episodes", &SelfPlayCounts::num_episodes)
         .def_ro("largest_tree_bytes", &SelfPlayCounts::largest_tree_bytes);
 
+    nb::class_<EvaluationCache>(m, "EvaluationCache",
+                                "Remembered evaluations, to be shared by drivers of one game whose "
+                                "leaves are answered by the same weights.")
+        .def(nb::init<uint64_t>(), "num_bytes"_a)
+        .def_prop_ro("num_bytes", &EvaluationCache::num_bytes);
+
     nb::class_<PySelfPlay>(m, "SelfPlay",
                            "Groups of games over threads; zerofleet.selfplay runs it.")
         .def(nb::init<const PyGame&, Settings, uint32_t, uint32_t, uint32_t,
-                      const std::optional<std::string>&, uint64_t, uint64_t>(),
+                      const std::optional<std::string>&, uint64_t, uint64_t,
+                      std::shared_ptr<EvaluationCache>>(),
              "game"_a, "settings"_a, "num_groups"_a, "games_per_group"_a, "num_threads"_a,
-             "evaluator"_a.none(), "seed"_a, "worker"_a)
+             "evaluator"_a.none(), "seed"_a, "worker"_a, "cache"_a.none() = nb::none(),
+             "Without a cache to share it makes one of its own, of `cache_bytes`.")
         .def("next_batch", &PySelfPlay::next_batch, "timeout_s"_a,
              "(group, observations) to be evaluated, or None within the time. The observations are "
              "a view into the driver's memory, good until they are answered by `submit`.")

@@ -1,11 +1,18 @@
 // Remembers evaluations by what was evaluated: observation bytes, legal actions, weights version.
 //
-// Entries of any length follow one another in a ring of fixed size, so the oldest are overwritten
+// Entries of any length follow one another in rings of fixed size, so the oldest are overwritten
 // first and memory is bounded. A stored answer is the very one that was given, so a hit changes the
-// cost of a search, never its result. Not shared between threads.
+// cost of a search, never its result.
+//
+// Any number of threads may share a cache, and none ever waits for another. An entry lies in the
+// shard that its key names; who comes to a shard while another thread is at it finds nothing there,
+// or keeps nothing. One thread alone never meets that, so what it finds depends on what it stored
+// and on nothing else.
 #pragma once
 
+#include <atomic>
 #include <cstring>
+#include <memory>
 
 #include "base/hash.h"
 #include "search/evaluation.h"
@@ -14,13 +21,22 @@ namespace zf {
 
 class EvaluationCache {
   public:
-    explicit EvaluationCache(uint64_t num_bytes) {
-        uint64_t num_words = 1024;
-        while (num_words * 2 * sizeof(uint32_t) <= num_bytes && num_words < (1ULL << 31))
-            num_words *= 2;
-        ring_.resize(num_words);
-        index_.resize(num_words / 32, kNone);
+    // Takes at most so many bytes, but no less than 4 KiB.
+    explicit EvaluationCache(uint64_t num_bytes)
+        : shards_(std::clamp(num_bytes / kLeastShardBytes, uint64_t(1), kMostShards)) {
+        const uint64_t num_words = std::max<uint64_t>(num_bytes, 4096) / sizeof(uint32_t);
+        const uint64_t words_each = std::min(num_words / shards_.size(), kMostShardWords);
+        for (Shard& shard : shards_) {
+            shard.index.resize(words_each / (kWordsPerPlace + 1), kNone);
+            shard.ring_words = uint32_t(words_each - shard.index.size());
+            // Nothing is read before it is written, so memory is taken only as the ring fills.
+            shard.ring = std::make_unique_for_overwrite<uint32_t[]>(shard.ring_words);
+        }
     }
+
+    // Can be moved while nobody uses it, not copied.
+    EvaluationCache(EvaluationCache&&) = default;
+    EvaluationCache& operator=(EvaluationCache&&) = default;
 
     // The 128-bit key of an evaluation.
     static Hash128 key(std::span<const uint8_t> observation, std::span<const Action> legal,
@@ -32,14 +48,17 @@ class EvaluationCache {
         return hash;
     }
 
-    bool find(const Hash128& key, int num_outcomes, Evaluated& found) const {
-        const uint32_t at = index_[key.low % index_.size()];
+    bool find(const Hash128& key, int num_outcomes, Evaluated& found) {
+        Shard& shard = shard_of(key);
+        const Visit visit(shard);
+        if (!visit.alone()) return false;
+        const uint32_t at = shard.place(key);
         if (at == kNone) return false;
-        const uint32_t* entry = &ring_[at];
-        uint64_t low, high;
-        std::memcpy(&low, entry, 8);
-        std::memcpy(&high, entry + 2, 8);
-        if (low != key.low || high != key.high) return false;
+        const uint32_t* entry = &shard.ring[at];
+        Hash128 stored;
+        std::memcpy(&stored.low, entry, 8);
+        std::memcpy(&stored.high, entry + 2, 8);
+        if (stored != key) return false;
         const uint32_t num_priors = entry[4];
         std::memcpy(found.outcomes_observer, entry + 5, num_outcomes * sizeof(float));
         found.priors.resize(num_priors);
@@ -48,28 +67,72 @@ class EvaluationCache {
     }
 
     void store(const Hash128& key, int num_outcomes, const Evaluated& evaluated) {
+        Shard& shard = shard_of(key);
+        const Visit visit(shard);
+        if (!visit.alone()) return;
         const uint32_t num_priors = uint32_t(evaluated.priors.size());
         const uint32_t length = 5 + uint32_t(num_outcomes) + (num_priors + 1) / 2;
-        if (length > ring_.size()) return;
-        if (head_ + length > ring_.size()) head_ = 0;
-        uint32_t* entry = &ring_[head_];
+        if (length > shard.ring_words) return;
+        if (length > shard.ring_words - shard.head) shard.head = 0;
+        uint32_t* entry = &shard.ring[shard.head];
         std::memcpy(entry, &key.low, 8);
         std::memcpy(entry + 2, &key.high, 8);
         entry[4] = num_priors;
         std::memcpy(entry + 5, evaluated.outcomes_observer, num_outcomes * sizeof(float));
         std::memcpy(entry + 5 + num_outcomes, evaluated.priors.data(), num_priors * sizeof(Half));
-        index_[key.low % index_.size()] = head_;
-        head_ += length;
+        shard.place(key) = shard.head;
+        shard.head += length;
     }
 
-    uint64_t num_bytes() const { return (ring_.size() + index_.size()) * sizeof(uint32_t); }
+    uint64_t num_bytes() const {
+        uint64_t num_words = 0;
+        for (const Shard& shard : shards_) num_words += shard.ring_words + shard.index.size();
+        return num_words * sizeof(uint32_t);
+    }
 
   private:
     static constexpr uint32_t kNone = 0xffffffff;
-    std::vector<uint32_t> ring_;
-    std::vector<uint32_t>
-        index_;  // by the key's low half; a newer entry takes the place of an older
-    uint32_t head_ = 0;
+    static constexpr uint64_t kMostShards = 256, kLeastShardBytes = 1 << 14;
+    static constexpr uint64_t kMostShardWords = 1ULL << 31;
+    // The shortest entries, those of few legal actions, take about twelve words.
+    static constexpr uint64_t kWordsPerPlace = 8;
+
+    // Lies on cache lines of its own, so that threads at different shards do not disturb each
+    // other.
+    struct alignas(64) Shard {
+        // Where in the ring the key's entry may be; a newer one takes the place of an older.
+        uint32_t& place(const Hash128& key) { return index[scaled(key.low, index.size())]; }
+
+        std::atomic<bool> taken = false;
+        uint32_t head = 0, ring_words = 0;
+        std::unique_ptr<uint32_t[]> ring;
+        std::vector<uint32_t> index;
+    };
+
+    // Takes a shard that nobody has, and gives it back at its end.
+    class Visit {
+      public:
+        explicit Visit(Shard& shard)
+            : shard_(shard), alone_(!shard.taken.exchange(true, std::memory_order_acquire)) {}
+        ~Visit() {
+            if (alone_) shard_.taken.store(false, std::memory_order_release);
+        }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+        bool alone() const { return alone_; }
+
+      private:
+        Shard& shard_;
+        bool alone_;
+    };
+
+    // Spreads 64 random bits evenly over [0, count).
+    static uint64_t scaled(uint64_t bits, uint64_t count) {
+        return uint64_t(static_cast<unsigned __int128>(bits) * count >> 64);
+    }
+    Shard& shard_of(const Hash128& key) { return shards_[scaled(key.high, shards_.size())]; }
+
+    std::vector<Shard> shards_;
 };
 
 }  // namespace zf

@@ -11,6 +11,13 @@ struct SelfPlayCounts {
     uint64_t largest_tree_bytes = 0;
 };
 
+// What all groups of a driver remember evaluations in: null where the options want nothing
+// remembered.
+inline std::shared_ptr<EvaluationCache> make_cache(const SelfPlayOptions& options) {
+    if (options.cache_bytes == 0) return nullptr;
+    return std::make_shared<EvaluationCache>(options.cache_bytes);
+}
+
 // A group of games of whichever kind: what the driver and other languages hold.
 class AnyGroup {
   public:
@@ -35,12 +42,14 @@ class AnyGroup {
 template <Game P>
 class Group final : public AnyGroup {
   public:
-    // Games of group g of G with N games each are numbered g * N + i, stepping by G * N.
+    // Games of group g of G with N games each are numbered g * N + i, stepping by G * N. The cache
+    // may be shared with groups of the same game that are evaluated by the same weights, or null.
     Group(const typename P::Options& game_options, const OptionValues& option_values,
-          const Facts& facts, const SelfPlayOptions& options, uint32_t number, uint32_t num_groups,
+          const Facts& facts, const SelfPlayOptions& options,
+          std::shared_ptr<EvaluationCache> cache, uint32_t number, uint32_t num_groups,
           uint32_t num_games)
         : facts_(&facts),
-          memory_(options.cache_bytes),
+          memory_(std::move(cache)),
           observations_(uint64_t(num_games) * facts.observation_bytes) {
         for (uint32_t i = 0; i < num_games; ++i)
             players_.emplace_back(game_options, option_values, facts, options,

@@ -26,8 +26,9 @@ struct SelfPlayOptions {
     uint32_t temperature_drop_move = 30;
     // Keep the part of the tree that was played into (PUCT, nothing hidden).
     bool reuse_tree = true;
-    // Memory for remembered evaluations, per group of games. 0 remembers none.
-    uint64_t cache_bytes = 1 << 24;
+    // Memory for remembered evaluations, shared by all groups of games and taken as it fills. 0
+    // remembers none.
+    uint64_t cache_bytes = 1 << 28;
     uint64_t seed = 1;
     // Which start of which worker this is: one half of every episode's id.
     uint64_t worker = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/random.h"
 #include "record/episode.h"
@@ -11,10 +12,10 @@
 
 namespace zf {
 
-// What the games of one group share. Used by one thread at a time.
+// What the games of one group share. Used by one thread at a time, but for the cache.
 struct GroupMemory {
-    explicit GroupMemory(uint64_t cache_bytes) : cache(cache_bytes) {}
-    EvaluationCache cache;
+    explicit GroupMemory(std::shared_ptr<EvaluationCache> shared) : cache(std::move(shared)) {}
+    std::shared_ptr<EvaluationCache> cache;  // with other groups too; null remembers nothing
     Tree scratch;
     uint64_t version = 0;  // of the weights that answer
 };
@@ -134,7 +135,7 @@ class SelfPlayer {
             search.gumbel_scale = 0;
         }
         const uint64_t seed = rng_.next();
-        EvaluationCache* cache = options_.cache_bytes > 0 ? &memory.cache : nullptr;
+        EvaluationCache* cache = memory.cache.get();
         if (has_tree_ && options_.reuse_tree) {
             search_.begin_after(played_, memory.scratch, position_, search, seed, version_, cache);
         } else {

@@ -24,7 +24,7 @@ std::string signature(const typename P::Options& game_options, const OptionValue
         options.temperature_drop_move = 10;
         options.cache_bytes = 1 << 16;
         options.seed = 2026;
-        Group<P> group(game_options, option_values, facts, options, 0, 1, 4);
+        Group<P> group(game_options, option_values, facts, options, make_cache(options), 0, 1, 4);
         CoreEvaluator evaluator(EvaluatorKind::hash, facts, options.seed);
         for (int num_episodes = 0; num_episodes < 6;) {
             group.step(evaluator);

@@ -53,7 +53,7 @@ TEST_CASE("episodes of self-play are accepted, byte for byte the same when writt
     SelfPlayOptions options;
     options.search.num_simulations = 20;
     options.full_search_share = 0.5f;
-    Group<Connect4> group(kOptions, {}, kFacts, options, 0, 1, 8);
+    Group<Connect4> group(kOptions, {}, kFacts, options, make_cache(options), 0, 1, 8);
     CoreEvaluator evaluator(EvaluatorKind::hash, kFacts, 1);
     int num_episodes = 0;
     while (num_episodes < 40) {
@@ -134,7 +134,7 @@ TEST_CASE("an episode is much smaller than what it replays to") {
     options.search.num_simulations = 100;
     const Gomoku::Options gomoku;
     const Facts facts = Gomoku::facts(gomoku);
-    Group<Gomoku> group(gomoku, {}, facts, options, 0, 1, 2);
+    Group<Gomoku> group(gomoku, {}, facts, options, make_cache(options), 0, 1, 2);
     CoreEvaluator evaluator(EvaluatorKind::uniform, facts, 1);
     std::vector<std::vector<uint8_t>> episodes;
     while (episodes.empty()) {

@@ -20,10 +20,11 @@ std::map<uint64_t, std::vector<uint8_t>> play_episodes(const SelfPlayOptions& op
                                                        uint32_t num_groups, uint32_t num_games,
                                                        uint64_t below) {
     std::map<uint64_t, std::vector<uint8_t>> by_sequence;
+    const auto cache = make_cache(options);
     std::vector<std::unique_ptr<Group<Connect4>>> groups;
     for (uint32_t g = 0; g < num_groups; ++g)
         groups.push_back(std::make_unique<Group<Connect4>>(
-            Connect4::Options{}, OptionValues{}, kFacts, options, g, num_groups, num_games));
+            Connect4::Options{}, OptionValues{}, kFacts, options, cache, g, num_groups, num_games));
     CoreEvaluator evaluator(EvaluatorKind::hash, kFacts, 1);
     const auto all_there = [&] {
         for (uint64_t i = 0; i < below; ++i)
@@ -45,10 +46,11 @@ std::map<uint64_t, std::vector<uint8_t>> play_episodes(const SelfPlayOptions& op
 std::unique_ptr<Driver> drive(const SelfPlayOptions& options, uint32_t num_groups,
                               uint32_t num_games, uint32_t num_threads,
                               std::optional<EvaluatorKind> evaluator) {
+    const auto cache = make_cache(options);
     std::vector<std::unique_ptr<AnyGroup>> groups;
     for (uint32_t g = 0; g < num_groups; ++g)
         groups.push_back(std::make_unique<Group<Connect4>>(
-            Connect4::Options{}, OptionValues{}, kFacts, options, g, num_groups, num_games));
+            Connect4::Options{}, OptionValues{}, kFacts, options, cache, g, num_groups, num_games));
     return std::make_unique<Driver>(std::move(groups), std::make_shared<Facts>(kFacts), num_threads,
                                     evaluator, options.seed);
 }
@@ -141,7 +143,7 @@ TEST_CASE("games that are cut off say so") {
     };
     const Facts facts = Endless::facts({});
     SelfPlayOptions options = small_options();
-    Group<Endless> group({}, {}, facts, options, 0, 1, 1);
+    Group<Endless> group({}, {}, facts, options, make_cache(options), 0, 1, 1);
     CoreEvaluator evaluator(EvaluatorKind::uniform, facts, 1);
     std::vector<std::vector<uint8_t>> episodes;
     while (episodes.empty()) {
@@ -218,7 +220,7 @@ TEST_SUITE("threads") {
         const Facts facts = PickOne::facts({});
         SelfPlayOptions options = small_options();
         groups.push_back(std::make_unique<Group<PickOne>>(PickOne::Options{}, OptionValues{}, facts,
-                                                          options, 0, 1, 4));
+                                                          options, make_cache(options), 0, 1, 4));
         Driver driver(std::move(groups), std::make_shared<Facts>(facts), 0, {}, 1);
         const std::vector<float> logits(4 * 3, 0), outcomes(4 * 3, 1.0f / 3);
         int num_batches = 0;

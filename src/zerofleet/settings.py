@@ -135,9 +135,9 @@ class SelfPlayConfig(Section):
     """Keep the part of the tree that was played into (PUCT, nothing hidden): more looks for the
     same work, but trees stay larger."""
 
-    cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 2**24
-    """Memory for remembered evaluations, per group. 0 remembers none. Pays where games share
-    openings and the network is slow."""
+    cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 2**28
+    """Memory for remembered evaluations, shared by all games of a process and taken as it fills. 0
+    remembers none. Pays where games share openings and the network is slow."""
 
     num_groups: CountOrZero = 0
     """Groups of games. While one is evaluated the others search: with too few, one side waits. 0:

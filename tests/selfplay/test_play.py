@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zerofleet as zf
+from zerofleet import _core
 
 
 def even(game):
@@ -49,6 +50,73 @@ def test_an_evaluator_in_python_gives_the_same_games_as_the_same_one_in_the_core
     for data in ours:
         sequence = zf.games.Episode.decode(data).sequence
         assert by_sequence.get(sequence, data) == data
+
+
+ALWAYS_THE_SAME = {"num_simulations": 24, "temperature": 0.0}
+
+
+def answer(driver, group, observations):
+    driver.submit(group, *even(zf.games.get("connect4"))(observations), version=0)
+
+
+def play_a_game(driver, group, observations):
+    """Answers the group alone until a game is over; gives the game and the batches it took."""
+    num_batches = 0
+    while not (finished := driver.take_episodes()):
+        if observations is not None:
+            answer(driver, group, observations)
+            num_batches += 1
+        _, observations = driver.next_batch(0) or (None, None)
+    return zf.games.Episode.decode(finished[0]), num_batches
+
+
+def actions_of(episode):
+    return [event.id for event in episode.events]
+
+
+def test_a_group_finds_what_another_group_had_evaluated():
+    driver = _core.SelfPlay(zf.games.get("connect4"), ALWAYS_THE_SAME, 2, 1, 0, None, 1, 0)
+    first, second = driver.next_batch(0), driver.next_batch(0)
+    game, num_batches = play_a_game(driver, *first)
+    assert num_batches > 24
+    same_game, num_batches = play_a_game(driver, *second)
+    assert actions_of(same_game) == actions_of(game)
+    assert num_batches == 1  # the leaf that it had out all the while
+    driver.stop()
+
+
+def test_drivers_share_a_cache_that_is_given_to_both():
+    cache = _core.EvaluationCache(2**26)
+    assert 2**25 < cache.num_bytes <= 2**26
+    num_batches = []
+    for worker, shared in enumerate([cache, cache, None]):
+        driver = _core.SelfPlay(
+            zf.games.get("connect4"), ALWAYS_THE_SAME, 1, 1, 0, None, 1, worker, shared
+        )
+        num_batches.append(play_a_game(driver, *(driver.next_batch(0) or (0, None)))[1])
+        driver.stop()
+    assert num_batches[0] == num_batches[2] > 24
+    assert num_batches[1] == 0
+
+
+@pytest.mark.parametrize("name", ["connect4", "beastybar"])
+def test_remembering_saves_leaves_and_changes_no_game(name):
+    games, leaves_per_simulation = {}, {}
+    for cache_bytes in (0, 2**12, 2**24):
+        settings = {"num_simulations": 32, "dirichlet_epsilon": 0.25, "cache_bytes": cache_bytes}
+        driver = _core.SelfPlay(zf.games.get(name), settings, 2, 8, 0, "hash", 1, 0)
+        driver.wait_for_episodes(80, 60)
+        counts = driver.counts()
+        leaves_per_simulation[cache_bytes] = counts.num_leaves / counts.num_simulations
+        games[cache_bytes] = {
+            zf.games.Episode.decode(data).sequence: data for data in driver.take_episodes()
+        }
+        driver.stop()
+    assert leaves_per_simulation[2**24] < 0.95 * leaves_per_simulation[0]
+    for cache_bytes in (2**12, 2**24):
+        both = games[0].keys() & games[cache_bytes].keys()
+        assert len(both) > 40
+        assert all(games[0][each] == games[cache_bytes][each] for each in both)
 
 
 def test_replayed_observations_are_what_the_positions_show():

@@ -85,6 +85,8 @@ class Session:
             )
         self.num_groups = config.selfplay.num_groups or self.plan.num_groups
         set_up_torch(config.run.seed, self.plan.training, deterministic=by_turns)
+        cache_bytes = config.selfplay.cache_bytes
+        self.cache = _core.EvaluationCache(cache_bytes) if cache_bytes else None
         self.bus = MemoryBus()
         self.stop_wish = StopWish()
         self.started_s = time.monotonic()
@@ -217,6 +219,7 @@ class Session:
             None,
             config.run.seed,
             self.num_starts * MAX_WORKERS + number,
+            cache,
         )
         evaluator = self._make_evaluator(
             devices[number % len(devices)], compiles=config.run.compile_inference

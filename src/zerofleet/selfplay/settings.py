@@ -33,4 +33,4 @@ class SelfPlaySettings(SearchSettings, total=False):
     """Keep the part of the tree that was played into (PUCT, nothing hidden)."""
 
     cache_bytes: int
-    """Memory for remembered evaluations, per group of games. 0 remembers none."""
+    """Memory for remembered evaluations, shared by all games. 0 remembers none."""
