@@ -1,10 +1,10 @@
 """Self-play alone, then with training beside it on the same GPU, as a run has the two.
 
 Worker, trainer, replay and threads are those of a run of the preset h200; only the limiter is left
-out. Self-play is never held back, and training goes on whenever it is due SAMPLES_PER_ROW samples
-for each row of the decisions made meanwhile. Those are counted as they are made, since whole games
-take minutes: a decision is worth as many rows as it was in the games that filled the window (two
-where something is hidden: one for each observer).
+out. Self-play is never held back, and training goes on whenever NUM_SAMPLES samples for each
+position decided meanwhile are due; then, where a position gives several rows (two where something
+is hidden: one for each observer), NUM_SAMPLES for each row. Decisions are counted as they are made,
+since whole games take minutes.
 """
 
 import functools
@@ -24,12 +24,12 @@ from zerofleet.fleet.screen import PlainScreen
 from zerofleet.fleet.threads import quick_turns
 from zerofleet.run_folders import create_or_open
 
-SAMPLES_PER_ROW = 8
+NUM_SAMPLES = 8
 ROWS_TO_FILL = 100_000
 """In the window before training begins."""
 GAMES_AT_ONCE = 512
 WARM_UP_S = 4.0
-NUM_WARM_STEPS = 3
+NUM_WARM_STEPS = 6
 REST_S = 0.002
 
 
@@ -67,18 +67,17 @@ def fill(replay, game, num_rows):
 class Training:
     """Each call trains if that is due, or rests a little."""
 
-    def __init__(self, session, worker, rows_per_decision):
+    def __init__(self, session, worker, samples_per_decision):
         self.loop, self.bus, self.worker = session.loop, session.bus, worker
         self.batch_size = session.config.train.batch_size
-        self.rows_per_decision = rows_per_decision
+        self.samples_per_decision = samples_per_decision
         self.first_decisions = worker.counts().num_decisions
         self.num_samples = 0
 
     def __call__(self):
         self.loop.take_in(self.bus.take_episodes(0))
         num_decisions = self.worker.counts().num_decisions - self.first_decisions
-        num_due = SAMPLES_PER_ROW * self.rows_per_decision * num_decisions
-        if self.num_samples + self.batch_size <= num_due:
+        if self.num_samples + self.batch_size <= self.samples_per_decision * num_decisions:
             self.loop.step()
             self.num_samples += self.batch_size
         else:
@@ -141,10 +140,11 @@ def measure_run(settings, seconds, rows_to_fill):
         stack.callback(worker.join)
         stack.callback(session.bus.stop)
         alone, gpu_alone = per_second(session, worker, seconds, rest)
-        training = Training(session, worker, rows_per_decision)
+        training = Training(session, worker, NUM_SAMPLES)
         both, gpu_both = per_second(session, worker, seconds, training)
+        training = Training(session, worker, NUM_SAMPLES * rows_per_decision)
+        by_rows, _ = per_second(session, worker, seconds, training)
         session.bus.raise_fault()
-    samples_per_decision = both["samples"] / both["decisions"]
     return {
         "loss_share": 1 - both["rows"] / alone["rows"],
         "inferences_per_s_alone": alone["rows"],
@@ -152,8 +152,10 @@ def measure_run(settings, seconds, rows_to_fill):
         "games_per_s_alone": alone["decisions"] / decisions_per_game,
         "games_per_s": both["decisions"] / decisions_per_game,
         "samples_per_s": both["samples"],
-        "samples_per_decision": samples_per_decision,
-        "samples_per_row": samples_per_decision / rows_per_decision,
+        "samples_per_decision": both["samples"] / both["decisions"],
+        "loss_share_by_rows": 1 - by_rows["rows"] / alone["rows"],
+        "samples_per_s_by_rows": by_rows["samples"],
+        "samples_per_row_by_rows": by_rows["samples"] / by_rows["decisions"] / rows_per_decision,
         "rows_per_decision": rows_per_decision,
         "training_busy_share": both["training_s"],
         "intake_share": both["intake_s"],

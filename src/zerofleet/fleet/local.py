@@ -219,7 +219,7 @@ class Session:
             None,
             config.run.seed,
             self.num_starts * MAX_WORKERS + number,
-            cache,
+            self.cache,
         )
         evaluator = self._make_evaluator(
             devices[number % len(devices)], compiles=config.run.compile_inference
