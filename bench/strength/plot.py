@@ -97,7 +97,7 @@ def set_scale(axes, plan):
     """Shares from 0 to 100 %; errors, which fall by a hundred times, by their logarithm."""
     if plan.judged:
         axes.set_yscale("log")
-        axes.set_ylim(1, 200)
+        axes.set_ylim(1, 300)
         axes.set_yticks([1, 2, 5, 10, 20, 50, 100, 200])
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(ScalarFormatter())

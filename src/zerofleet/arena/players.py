@@ -31,6 +31,7 @@ from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
+from zerofleet.metrics import needed
 from zerofleet.search import RootName
 from zerofleet.weights import BestWeights, all_best, find_best
 
@@ -116,6 +117,7 @@ def network_maker(game: Game, text: str) -> Maker:
 
 def load_evaluator(game: Game, text: str, source: str) -> "Evaluator":
     """Shared by all players that are made of a text: it answers many threads, each on its own."""
+    needed("torch", "zerofleet[train]")
     # Only now: it loads torch.
     from zerofleet.infer.load import load, load_file
 

@@ -111,9 +111,9 @@ def pack_run(
     run = find(name)
     leave_out = old_segments(run)
     if without_games:
-        leave_out |= set(run.episodes.iterdir())
+        leave_out |= set(run.episodes.glob("*"))
     if without_checkpoints:
-        leave_out |= set(run.checkpoints.iterdir())
+        leave_out |= set(run.checkpoints.glob("*"))
     list_path, *parts = pack(run, folder, max_bytes, leave_out)
     size_bytes = sum(path.stat().st_size for path in parts)
     print(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
