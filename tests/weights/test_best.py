@@ -32,20 +32,43 @@ def keep_weights(run: str, name: str, folder: Path) -> subprocess.CompletedProce
     return subprocess.run([*command, *how], capture_output=True, text=True)
 
 
-@pytest.fixture
-def kept(tmp_path, monkeypatch):
+def test_the_folder_is_that_of_this_checkout():
+    assert best_folder() == PROJECT / "weights"
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_weights_of_the_project_are_of_the_variant_they_are_named_after_and_beat_random(name):
+    game_name, options = VARIANTS[name]
+    game = zf.games.get(game_name, **options)
+    best = find_best(game.name, game.options)
+    assert best is not None
+    assert best.path.parent == PROJECT / "weights" / name
+    assert (best.path.parent / "about.json").exists()
+    assert config.read(best.path.parent / "config.yaml").game.name == game_name
+    played = zf.arena.match(game, "best,sims=0", "random", num_games=40)
+    assert played.interval[0] > 0.5
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
     """What scripts/keep-weights makes of a run of 9x9 Gomoku, in place of what zerofleet has."""
-    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr("zerofleet.weights.best.best_folder", lambda: tmp_path / "weights")
+    folder = tmp_path_factory.mktemp("best")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZEROFLEET_RUNS", str(folder / "runs"))
+        patch.setattr("zerofleet.weights.best.best_folder", lambda: folder / "weights")
+        make_run_of_gomoku()
+        made = keep_weights("g9", "gomoku-9", folder / "weights")
+        assert made.returncode == 0, made.stderr
+        yield folder / "weights" / "gomoku-9"
+
+
+def make_run_of_gomoku():
     with create_or_open("g9", config.load("gomoku", "fast")) as run:
         network = nets.build(run.game(), "tiny")
         tensors = {name: value.numpy() for name, value in network.state_dict().items()}
         WeightsStore(run.weights).publish(Weights(40, network.spec.to_dict(), tensors))
         with MetricsLog(run.folder) as log:
             log.append("status", 40, {"elapsed_s": 90.0, "games": 70})
-    made = keep_weights("g9", "gomoku-9", tmp_path / "weights")
-    assert made.returncode == 0, made.stderr
-    return tmp_path / "weights" / "gomoku-9"
 
 
 def test_a_run_is_kept_with_its_settings_and_how_it_was_trained(kept):
@@ -75,8 +98,10 @@ def test_a_variant_without_weights_names_those_that_have_some(kept):
         zf.arena.player("gomoku", "best")
 
 
-def test_a_damaged_manifest_is_named(kept):
-    (kept / "weights.json").write_text("{}")
+def test_a_damaged_manifest_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("zerofleet.weights.best.best_folder", lambda: tmp_path)
+    (tmp_path / "gomoku-9").mkdir()
+    (tmp_path / "gomoku-9" / "weights.json").write_text("{}")
     with pytest.raises(BadBytes, match=r"gomoku-9/weights.json is damaged"):
         all_best()
 
@@ -89,20 +114,3 @@ def test_a_run_without_weights_is_not_kept(tmp_path, monkeypatch):
     assert made.returncode == 1
     assert made.stderr == "keep-weights: run c4 has no weights\n"
     assert not (tmp_path / "weights").exists()
-
-
-def test_the_folder_is_that_of_this_checkout():
-    assert best_folder() == PROJECT / "weights"
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_weights_of_the_project_are_of_the_variant_they_are_named_after_and_beat_random(name):
-    game_name, options = VARIANTS[name]
-    game = zf.games.get(game_name, **options)
-    best = find_best(game.name, game.options)
-    assert best is not None
-    assert best.path.parent == PROJECT / "weights" / name
-    assert (best.path.parent / "about.json").exists()
-    assert config.read(best.path.parent / "config.yaml").game.name == game_name
-    played = zf.arena.match(game, "best,sims=0", "random", num_games=40)
-    assert played.interval[0] > 0.5
