@@ -86,7 +86,14 @@ struct PyRows {
 };
 
 PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay) {
-    TrainingRows rows = value_or_raise(game.core->training_rows(episode, value_decay));
+    Result<TrainingRows> made = TrainingRows{};
+    if (game.own_class.is_valid()) {  // whose rules are in Python
+        made = game.core->training_rows(episode, value_decay);
+    } else {
+        const nb::gil_scoped_release others_may_run;
+        made = game.core->training_rows(episode, value_decay);
+    }
+    TrainingRows rows = value_or_raise(std::move(made));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();

@@ -258,6 +258,10 @@ class TrainConfig(Section):
     keep_checkpoints: Count = 3
     """Checkpoints that stay on disk, the newest. More survives more damage and takes more room."""
 
+    keep_all_weights: bool = False
+    """Keep the weights of every checkpoint, not only of the newest and of those that were rated:
+    takes room, and lets one measure afterwards how strength has grown."""
+
 
 class RatingConfig(Section):
     """How the strength of the newest weights is measured, beside training and at its end."""

@@ -23,7 +23,15 @@ def arithmetic_values(observations):
 def test_an_unknown_text_names_the_known_forms():
     with pytest.raises(Unsupported, match="unknown player 'strong' of beastybar") as error:
         zf.arena.player("beastybar", "strong")
-    for form in ("random", "aggressive", "playout-N", "run:NAME", "file:PATH", "gnubg-0|1|2"):
+    for form in (
+        "random",
+        "aggressive",
+        "playout-N",
+        "best",
+        "run:NAME",
+        "file:PATH",
+        "gnubg-0|1|2",
+    ):
         assert form in str(error.value)
 
 
@@ -37,6 +45,7 @@ def test_an_unknown_text_names_the_known_forms():
         ("beastybar", "run:bb,sims=-1", "sims=N needs a whole number from 0 on"),
         ("beastybar", "run:bb,speed=9", "unknown setting 'speed=9'"),
         ("beastybar", "run:bb,sims=50,greedy", "greedy has no tree"),
+        ("gomoku", "best,speed=9", "unknown setting 'speed=9'"),
         ("beastybar", "run:bb@x", "@STEP needs a whole number"),
         ("beastybar", "run:bc", "unknown run bc; known: bb"),
         ("beastybar", "run:bb@8", "weights 8 refused"),

@@ -1,5 +1,6 @@
 """zerofleet play: a person against an agent, as the person sees it."""
 
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from command_line import ZEROFLEET
 from zerofleet.cli.play import game_and_opponent
 from zerofleet.cli.play_record import GameRecord, read_record
 from zerofleet.games import get
+from zerofleet.run_folders import find
 
 ALMOST_WON = """\
 game: tictactoe
@@ -174,13 +176,29 @@ def test_without_a_name_the_newest_run_plays_its_own_variant(
     trained: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZEROFLEET_RUNS", str(trained.runs))
+    monkeypatch.setattr("zerofleet.weights.best.best_folder", lambda: trained.runs / "no weights")
     small = get("gomoku", size=3, line=3)
-    assert game_and_opponent("gomoku", None, None) == (small, "run:ttt")
-    assert game_and_opponent("tictactoe", None, None) == (small, "run:ttt")
-    assert game_and_opponent("gomoku", None, "run:ttt,sims=9") == (small, "run:ttt,sims=9")
+    assert game_and_opponent("gomoku", None, None) == (small, "run:ttt", None)
+    assert game_and_opponent("tictactoe", None, None) == (small, "run:ttt", None)
+    assert game_and_opponent("gomoku", None, "run:ttt,sims=9") == (small, "run:ttt,sims=9", None)
     nine = get("gomoku", size=9)
-    assert game_and_opponent("gomoku", ["size=9"], None) == (nine, "playout-1000")
-    assert game_and_opponent("connect4", None, None) == (get("connect4"), "playout-1000")
+    assert game_and_opponent("gomoku", ["size=9"], None) == (nine, "playout-1000", None)
+    assert game_and_opponent("connect4", None, None) == (get("connect4"), "playout-1000", None)
+
+
+def test_weights_that_came_with_zerofleet_play_first_and_the_own_run_is_named(
+    trained: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(trained.runs))
+    monkeypatch.setattr("zerofleet.weights.best.best_folder", lambda: tmp_path)
+    (tmp_path / "tictactoe").mkdir()
+    small = get("gomoku", size=3, line=3)
+    spec = {"spec": {"game": small.name, "game_options": small.options}}
+    (tmp_path / "tictactoe" / "weights.json").write_text(json.dumps(spec))
+    assert game_and_opponent("tictactoe", None, None) == (small, "best", find("ttt"))
+    assert game_and_opponent("tictactoe", None, "random") == (small, "random", None)
+    nine = get("gomoku", size=9)
+    assert game_and_opponent("gomoku", ["size=9"], None) == (nine, "playout-1000", None)
 
 
 def test_a_trained_run_can_be_played_against(trained: Any, tmp_path: Path) -> None:

@@ -108,6 +108,20 @@ def test_pack_says_how_to_unpack_and_that_works(capsys: pytest.CaptureFixture[st
     assert [record["step"] for record in metrics.read(run.folder)] == [100, 120]
 
 
+def test_pack_leaves_out_what_is_not_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    run = made()
+    for folder in (run.episodes, run.checkpoints, run.weights):
+        folder.mkdir()
+        (folder / "file").write_text("content")
+    wanted = ["--without-games", "--without-checkpoints"]
+    assert Ran(capsys, "runs", "pack", "c4", "packs", *wanted).status == 0
+    Ran(capsys, "runs", "unpack", "packs/c4.pack.json", "--run", "carried")
+    arrived = find("carried")
+    assert (arrived.weights / "file").read_text() == "content"
+    assert not arrived.episodes.exists()
+    assert not arrived.checkpoints.exists()
+
+
 def test_pack_leaves_out_games_that_are_older_than_two_windows() -> None:
     game = get("gomoku", size=3, line=3)
     small = ["replay.window_positions=30", "replay.least_positions=1", "replay.segment_bytes=1024"]

@@ -4,13 +4,15 @@
     heuristic                 simple rules, in each of zerofleet's own games; in Beasty Bar also
                               aggressive and defensive
     playout-N                 plain Monte Carlo tree search, N simulations
+    best                      the weights that come with zerofleet for this variant of the game
     run:NAME                  the newest weights of a run; run:NAME@STEP those of a step
     file:PATH                 weights in a safetensors file, its manifest beside it
     gnubg-0, gnubg-1, gnubg-2 GNU Backgammon, looking so many plies ahead
     gomocup:PATH              a program that speaks the Gomocup protocol
 
-Behind run: and file: may follow, after commas: sims=N (simulations; 200, and 0 is the network's
-policy alone), root=puct or root=gumbel, or greedy (the resulting position of best value, no tree).
+Behind best, run: and file: may follow, after commas: sims=N (simulations; 200, and 0 is the
+network's policy alone), root=puct or root=gumbel, or greedy (the resulting position of best value,
+no tree).
 """
 
 import re
@@ -23,19 +25,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerofleet.arena.heuristics import HEURISTICS
+from zerofleet.arena.match_result import game_text
 from zerofleet.arena.player import Player
 from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
+from zerofleet.metrics import needed
 from zerofleet.search import RootName
+from zerofleet.weights import BestWeights, all_best, find_best
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
 
 FORMS = (
-    "random, heuristic, playout-N, run:NAME[@STEP][,sims=N][,greedy][,root=puct|gumbel], "
-    "file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
+    "random, heuristic, playout-N, best[,sims=N][,greedy][,root=puct|gumbel], "
+    "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
 )
 NUM_SIMULATIONS = 200
 """Of a network's player, where nothing is said."""
@@ -68,8 +73,8 @@ def player_maker(game: Game, text: str) -> Maker:
     if found := re.fullmatch(r"playout-(\d+)", text):
         num_simulations = count_of(text, "playout-N", found[1], least=1)
         return lambda: SearchPlayer(text, "playout", num_simulations)
-    if kind in ("run", "file") and rest:
-        return network_maker(game, text, kind, rest)
+    if (kind in ("run", "file") and rest) or text.split(",")[0] == "best":
+        return network_maker(game, text)
     if found := re.fullmatch(r"gnubg-([012])", text):
         return gnubg_maker(game, int(found[1]))
     if kind == "gomocup" and rest:
@@ -81,8 +86,8 @@ def player_maker(game: Game, text: str) -> Maker:
 # ---- networks
 
 
-def network_maker(game: Game, text: str, kind: str, rest: str) -> Maker:
-    source, *settings = rest.split(",")
+def network_maker(game: Game, text: str) -> Maker:
+    source, *settings = text.split(",")
     num_simulations, greedy = NUM_SIMULATIONS, False
     root: RootName = "puct"
     for setting in settings:
@@ -102,7 +107,7 @@ def network_maker(game: Game, text: str, kind: str, rest: str) -> Maker:
             )
     if greedy and len(settings) > 1:
         raise BadText(f"player {text!r}: greedy has no tree, so no other setting goes with it")
-    evaluator = load_evaluator(game, text, kind, source)
+    evaluator = load_evaluator(game, text, source)
     if greedy:
         return lambda: GreedyPlayer(text, partial(values_of, evaluator, game))
     if num_simulations == 0:
@@ -110,15 +115,30 @@ def network_maker(game: Game, text: str, kind: str, rest: str) -> Maker:
     return lambda: SearchPlayer(text, evaluator, num_simulations, root)
 
 
-def load_evaluator(game: Game, text: str, kind: str, source: str) -> "Evaluator":
+def load_evaluator(game: Game, text: str, source: str) -> "Evaluator":
     """Shared by all players that are made of a text: it answers many threads, each on its own."""
+    needed("torch", "zerofleet[train]")
     # Only now: it loads torch.
     from zerofleet.infer.load import load, load_file
 
+    if source == "best":
+        return load_file(best_of(game).path, game)
+    kind, _, rest = source.partition(":")
     if kind == "file":
-        return load_file(Path(source), game)
-    run, at, step = source.partition("@")
+        return load_file(Path(rest), game)
+    run, at, step = rest.partition("@")
     return load(run, count_of(text, "@STEP", step, least=0) if at else None, game=game)
+
+
+def best_of(game: Game) -> BestWeights:
+    """The weights that come with zerofleet for a game; an error names those that have some."""
+    best = find_best(game.name, game.options)
+    if best is None:
+        known = "; ".join(map(str, all_best())) or "none"
+        raise Unsupported(
+            f"no weights come with zerofleet for {game_text(game)}; there are some for: {known}"
+        )
+    return best
 
 
 def values_of(

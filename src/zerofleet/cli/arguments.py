@@ -25,7 +25,7 @@ GameOptions = Annotated[
     typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated."),
 ]
 PlayerText = Annotated[
-    str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200 or run:NAME.")
+    str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200, best or run:NAME.")
 ]
 NumThreads = Annotated[
     int | None, typer.Option("--threads", min=1, help="One for each core, unless said.")

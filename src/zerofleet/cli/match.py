@@ -34,8 +34,9 @@ def match(
 ) -> None:
     """Play two players against each other, in pairs of games with the seats changed.
 
-    A player is random, heuristic, playout-N, run:NAME[@STEP][,sims=N][,greedy][,root=gumbel],
-    file:PATH, gnubg-0|1|2 or gomocup:PATH; in Beasty Bar also aggressive or defensive.
+    A player is random, heuristic, playout-N, best[,sims=N][,greedy][,root=gumbel],
+    run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar also aggressive
+    or defensive.
 
     Example: zerofleet match beastybar heuristic random --games 200
     """

@@ -18,10 +18,13 @@ from zerofleet.games import Game, absolute, is_source, names
 from zerofleet.run_folders import Run, find
 from zerofleet.run_games import game_text
 from zerofleet.run_summaries import runs
-from zerofleet.weights import WeightsStore
+from zerofleet.weights import WeightsStore, find_best
+
+BEST = "best"
+"""Who plays where weights for the game came with zerofleet; else the newest run."""
 
 STRANGER = "playout-1000"
-"""Who plays where no run has learnt the game."""
+"""Who plays where nobody has learnt the game."""
 
 
 def play(
@@ -29,7 +32,9 @@ def play(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="PLAYER", help="run:NAME, playout-1000, random, …; else the newest run."
+            metavar="PLAYER",
+            help="run:NAME, playout-1000, random, …; else the strong one that comes with "
+            "zerofleet (best), or your newest run.",
         ),
     ] = None,
     seat: Annotated[
@@ -54,11 +59,12 @@ def play(
     Example: zerofleet play connect4 --against playout-1000 --seat first
     """
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
+    own_run = None
     if load is not None:
         record = read_record(load, name)
         record.against = against or record.against
     else:
-        game, against = game_and_opponent(name, option, against)
+        game, against, own_run = game_and_opponent(name, option, against)
         person = random.Random(seed).randrange(2) if seat == "random" else SEATS.index(seat)
         record = GameRecord(name, game, person, against, [game.new_position(seed)])
     console = Console(markup=False, highlight=False, emoji=False)
@@ -68,24 +74,31 @@ def play(
             f"{game_text(name, record.game.options)}: you are {SEATS[record.person]}, "
             f"against {record.against}; seed {seed}"
         )
+        if own_run:
+            board.say(f"to play against your newest run: --against run:{own_run.name}")
         board.play()
 
 
 def game_and_opponent(
     name: str, options: list[str] | None, against: str | None
-) -> tuple[Game, str]:
-    """What is played against whom: a run plays the variant of the game that it has learnt."""
+) -> tuple[Game, str, Run | None]:
+    """What is played against whom, and the person's own newest run where it was not asked for.
+
+    A run plays the variant of the game that it has learnt.
+    """
     wanted = game_of(name, options)
     if against is not None:
         named = re.match("run:([^@,]+)", against)
         if named is None or options:
-            return wanted, against
+            return wanted, against, None
         learnt = find(named[1]).game()
         if learnt.name != wanted.name:
             raise Inconsistent(f"{against} has learnt {learnt.name}, not {name}")
-        return learnt, against
+        return learnt, against, None
     newest = newest_run(name, wanted, any_variant=name in names() and not options)
-    return (newest.game(), f"run:{newest.name}") if newest else (wanted, STRANGER)
+    if find_best(wanted.name, wanted.options):
+        return wanted, BEST, newest
+    return (newest.game(), f"run:{newest.name}", None) if newest else (wanted, STRANGER, None)
 
 
 def newest_run(name: str, wanted: Game, any_variant: bool) -> Run | None:

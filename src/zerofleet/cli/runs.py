@@ -92,6 +92,15 @@ def pack_run(
     max_bytes: Annotated[
         int, typer.Option(help="Of one file; 16 MiB.", show_default=False)
     ] = DEFAULT_PART_BYTES,
+    without_games: Annotated[
+        bool, typer.Option("--without-games", help="Going on then fills the window anew.")
+    ] = False,
+    without_checkpoints: Annotated[
+        bool,
+        typer.Option(
+            "--without-checkpoints", help="To play and rate it elsewhere, not to go on with it."
+        ),
+    ] = False,
 ) -> None:
     """Pack a run into files of bounded size, to carry it elsewhere.
 
@@ -100,7 +109,12 @@ def pack_run(
     Example: zerofleet runs pack c4 packs
     """
     run = find(name)
-    list_path, *parts = pack(run, folder, max_bytes, leave_out=old_segments(run))
+    leave_out = old_segments(run)
+    if without_games:
+        leave_out |= set(run.episodes.glob("*"))
+    if without_checkpoints:
+        leave_out |= set(run.checkpoints.glob("*"))
+    list_path, *parts = pack(run, folder, max_bytes, leave_out)
     size_bytes = sum(path.stat().st_size for path in parts)
     print(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
     print(f"elsewhere: zerofleet runs unpack {list_path}")

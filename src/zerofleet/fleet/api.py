@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from zerofleet import games, nets
 from zerofleet.config import Config
+from zerofleet.errors import Inconsistent
 from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import refuse_unsaid_size
 from zerofleet.fleet.local import train as train_here
@@ -11,6 +12,7 @@ from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker, open_sinks
 from zerofleet.run_folders import Run, config_for, create_or_open
 from zerofleet.run_games import default_name
+from zerofleet.weights import WeightsStore
 
 
 def train(
@@ -46,8 +48,18 @@ def train_run(
     nets.build(game, config.network.preset, **config.network.options)
     screen = screen or PlainScreen()
     with create_or_open(name, config, screen.say) as run:
+        refuse_without_checkpoints(run)
         sinks = open_sinks(
             ["tensorboard", *trackers], run.folder, run.name, run.facts.id, config.model_dump()
         )
         train_here(config, run, sinks, screen)
     return run
+
+
+def refuse_without_checkpoints(run: Run) -> None:
+    """Raises Inconsistent for a run that has learnt something and came without its checkpoints."""
+    if not run.checkpoints.exists() and any(WeightsStore(run.weights).versions()):
+        raise Inconsistent(
+            f"{run.folder} came here without checkpoints, so it can be played and rated but not "
+            "gone on with; pack it again with them, or use another name"
+        )

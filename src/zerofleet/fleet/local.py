@@ -129,6 +129,11 @@ class Session:
             ]
         for fault in [*faults, *report.damage]:
             screen.say(str(fault))
+        if replay.num_missing:
+            screen.say(
+                f"episodes: {replay.num_missing:,} positions of before are not here; training "
+                f"waits until there are {config.replay.least_positions:,} again"
+            )
         self.num_starts = self._count_start(int(state["num_starts"]))
         self.num_rounds = int(state["num_rounds"])
         self.first_step = trainer.step_count

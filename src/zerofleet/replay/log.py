@@ -35,12 +35,17 @@ class EpisodeLog:
         game: Game,
         config: ReplayConfig,
         until: LogPosition | None = None,
+        begin_after: LogPosition = START,
     ) -> None:
-        """Opens the log or begins one. With `until` all that was logged after it is removed."""
+        """Opens the log or begins one. With `until` all that was logged after it is removed.
+
+        One that is begun counts on from `begin_after`, whose games are not here.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._game = game
         self._config = config
+        self._begin_after = begin_after
         self._synced_at_s = time.monotonic()
         self.num_duplicates = 0
         """Episodes that came again since the log was opened, and were ignored."""
@@ -169,7 +174,7 @@ class EpisodeLog:
         newest.num_bytes = newest.end
 
     def _begin_segment(self) -> None:
-        last = self._segments[-1].position if self._segments else START
+        last = self._segments[-1].position if self._segments else self._begin_after
         number = last.segment + 1
         path = path_of(self._folder, number)
         counts = last.num_episodes, last.num_positions

@@ -1,5 +1,6 @@
 """The replay as a whole, as a trainer holds it: episodes in, samples out."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import compress, islice
@@ -35,13 +36,15 @@ class Replay:
         Episodes that were logged after that state are kept and count as made. With `exactly` they
         are removed instead, and without a state all are: what comes then is as if nothing had
         happened since.
+
+        Where the games of before are not here, the window fills anew: training waits until it has
+        `least_positions` again.
         """
         self._game = game
         self._value_decay = config.value_target_decay
-        until = None
-        if exactly:
-            until = START if state is None else LogPosition(**state["log"])
-        self.log = EpisodeLog(folder, game, config, until)
+        reached = START if state is None else LogPosition(**state["log"])
+        until = reached if exactly else None
+        self.log = EpisodeLog(folder, game, config, until, begin_after=reached)
         try:
             self.window = filled_window(self.log, game, config)
             self.sampler = Sampler(self.window, game, config, seed)
@@ -49,8 +52,14 @@ class Replay:
             if state is not None:
                 self.sampler.restore(state["sampler"])
                 limited = LimiterState(**state["limiter"])
-            num_made = self.log.position.num_positions
-            self.limiter = RateLimiter(config, replace(limited, num_positions=num_made))
+            limited = replace(limited, num_positions=self.log.position.num_positions)
+            self.num_missing = num_missing(limited.num_positions, len(self.window), config)
+            """Positions that were made and that the window lacks, so that training waits."""
+            if self.num_missing:
+                # None of them is due any more.
+                num_samples = math.ceil(self.num_missing * config.samples_per_position)
+                limited = replace(limited, num_samples=max(limited.num_samples, num_samples))
+            self.limiter = RateLimiter(config, limited)
         except BaseException:
             self.log.close()
             raise
@@ -81,6 +90,11 @@ class Replay:
 
     def close(self) -> None:
         self.log.close()
+
+
+def num_missing(num_made: int, num_here: int, config: ReplayConfig) -> int:
+    """Positions that were made and are not here, where too few are here to train on."""
+    return num_made - num_here if num_here < config.least_positions else 0
 
 
 def filled_window(log: EpisodeLog, game: Game, config: ReplayConfig) -> Window:

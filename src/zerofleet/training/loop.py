@@ -124,11 +124,13 @@ class TrainingLoop:
 
     def save(self, rest: dict[str, Any]) -> None:
         """Writes a checkpoint, and the weights that go with it. Games and weights that no
-        checkpoint needs any more are let go, but not the first weights and rated ones."""
+        checkpoint needs any more are let go, but not the first weights and rated ones; where the
+        settings say so, no weights are."""
         self._when_there_is_room(lambda: self._save(rest))
         oldest = self.checkpoints.oldest_rest()["replay"]["log"]
         self.replay.log.trim(LogPosition(**oldest))
-        self.weights.forget_all_but([0, *self.checkpoints.steps()])
+        if not self.settings.keep_all_weights:
+            self.weights.forget_all_but([0, *self.checkpoints.steps()])
         self._saved_step = self.step_count
         self._saved_at_s = time.monotonic()
 

@@ -1,5 +1,15 @@
 """Versioned weights: published, found, checked before use. Bytes only: no network is known here."""
 
+from zerofleet.weights.best import BestWeights, all_best, best_folder, find_best
 from zerofleet.weights.store import BadWeights, Weights, WeightsStore, read_weights
 
-__all__ = ["BadWeights", "Weights", "WeightsStore", "read_weights"]
+__all__ = [
+    "BadWeights",
+    "BestWeights",
+    "Weights",
+    "WeightsStore",
+    "all_best",
+    "best_folder",
+    "find_best",
+    "read_weights",
+]

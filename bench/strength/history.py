@@ -1,0 +1,36 @@
+"""Which weights a run has kept, and when it had come to them."""
+
+import numpy as np
+
+from zerofleet import metrics
+from zerofleet.cli.report_data import with_progress
+from zerofleet.errors import Inconsistent
+from zerofleet.weights import WeightsStore
+
+
+class History:
+    def __init__(self, run):
+        self.steps = WeightsStore(run.weights).versions()
+        """Of the weights that were kept, ascending."""
+        if not self.steps or self.steps[-1] == 0:
+            raise Inconsistent(f"run {run.name} has learnt nothing yet")
+        statuses = [each for each in metrics.read(run.folder) if each["kind"] == "status"]
+        records = with_progress(statuses)
+        self._steps = [record["step"] for record in records]
+        self._minutes = [record["trained_s"] / 60 for record in records]
+        self._games = [record["run_games"] for record in records]
+
+    def minutes(self, step):
+        """Of training until a step; before the first step nothing was learnt."""
+        return float(np.interp(step, self._steps, self._minutes)) if step else 0.0
+
+    def place(self, step):
+        """Where in the run a step was: minutes, and games played until then."""
+        games = int(np.interp(step, self._steps, self._games)) if step else 0
+        return {"minutes": round(self.minutes(step), 2), "run_games": games}
+
+    def half_time_step(self):
+        """The weights that are nearest to half the time; None where none are near."""
+        whole = self.minutes(self.steps[-1])
+        near = [step for step in self.steps if whole / 3 <= self.minutes(step) <= whole * 2 / 3]
+        return min(near, key=lambda step: abs(self.minutes(step) - whole / 2), default=None)

@@ -1,0 +1,148 @@
+"""What is measured of a run, game by game, and which marks it is to pass.
+
+A measurement is of one step's weights, played in one way: `sims=200` searches, `sims=0` is the
+policy alone, `greedy` the best value after the turn.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+SELF = "self"
+"""As an opponent: the run's own weights, self@STEP,HOW."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is to be found out."""
+
+    kind: Literal["match", "judge", "perfect"]
+    step: int
+    how: str
+    """How the player plays: sims=N, sims=0 or greedy."""
+    opponent: str = ""
+    """Of a match: a player's text, or self@STEP,HOW."""
+    count: int = 0
+    """Games of a match, decisions to judge."""
+
+    @property
+    def title(self) -> str:
+        """For a person: step 900, sims=200 against random."""
+        what = {"match": f"against {self.opponent}", "judge": "judged", "perfect": "perfect moves"}
+        return f"step {self.step:,}, {self.how} {what[self.kind]}"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line that strength is to reach."""
+
+    series: str
+    """Of which series: an opponent, a kind of positions, or `error` of a judgement."""
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How runs of one variant are measured."""
+
+    simulations: int
+    opponents: dict[str, int]
+    """Games of the newest weights against each fixed opponent."""
+    self_games: int
+    """Against the run's own policy, greedy play, start and half-time weights."""
+    curve: dict[str, int]
+    """Games against the opponents that draw the curve, at each kept step."""
+    marks: tuple[Mark, ...]
+    judged: int = 0
+    """Decisions that GnuBG judges, in each way to play; backgammon alone."""
+    curve_judged: int = 0
+    """The same at each kept step, searching."""
+    perfect_moves: bool = False
+    """Whether a solver's positions tell how often a move is perfect: Connect Four alone."""
+
+
+PLANS = {
+    "connect4": Plan(
+        simulations=200,
+        opponents={"random": 400, "heuristic": 400},
+        self_games=400,
+        curve={},
+        marks=(
+            Mark("Middle-Medium", 0.97, "mark for Middle-Medium"),
+            Mark("Begin-Hard", 0.92, "mark for Begin-Hard"),
+        ),
+        perfect_moves=True,
+    ),
+    "beastybar": Plan(
+        simulations=200,
+        opponents={"random": 1000, "heuristic": 1000, "playout-5000": 400},
+        self_games=400,
+        curve={"random": 200, "heuristic": 200, "playout-5000": 40},
+        marks=(
+            Mark("random", 0.934, "mark against random"),
+            Mark("heuristic", 0.768, "mark against heuristic"),
+            Mark("playout-5000", 0.55, "mark against playout-5000"),
+        ),
+    ),
+    "backgammon": Plan(
+        simulations=100,
+        opponents={"random": 400, "heuristic": 400, "gnubg-0": 2000},
+        self_games=1000,
+        curve={},
+        marks=(
+            Mark("error", 10.0, "mark"),
+            Mark("error", 4.0, "goal"),
+            Mark("error", 1.45, "GnuBG, 0 plies"),
+        ),
+        judged=1000,
+        curve_judged=300,
+    ),
+    "gomoku-9": Plan(
+        simulations=400,
+        opponents={"random": 400, "heuristic": 400, "playout-10000": 200},
+        self_games=400,
+        curve={"heuristic": 100, "playout-10000": 20},
+        marks=(Mark("playout-10000", 0.5, "as strong as the opponent"),),
+    ),
+    "gomoku-15": Plan(
+        simulations=400,
+        opponents={"random": 200, "heuristic": 200, "playout-10000": 100},
+        self_games=200,
+        curve={"heuristic": 60, "playout-10000": 10},
+        marks=(Mark("playout-10000", 0.5, "as strong as the opponent"),),
+    ),
+}
+
+
+def last_measurements(
+    plan: Plan, newest: int, half: int | None, simulations: int
+) -> list[Measurement]:
+    """Of the newest weights."""
+    search = f"sims={simulations}"
+    ways = (search, "greedy", "sims=0")
+    wanted = []
+    if plan.perfect_moves:
+        wanted += [Measurement("perfect", newest, how) for how in ways]
+    match = Measurement("match", newest, search, count=plan.self_games)
+    rivals = [f"{SELF}@{newest},sims=0", f"{SELF}@{newest},greedy", f"{SELF}@0,{search}"]
+    if half is not None:
+        rivals.append(f"{SELF}@{half},{search}")
+    wanted += [replace(match, opponent=rival) for rival in rivals]
+    wanted += [replace(match, opponent=name, count=n) for name, n in plan.opponents.items()]
+    if plan.judged:
+        wanted += [Measurement("judge", newest, how, count=plan.judged) for how in ways]
+    return wanted
+
+
+def curve_measurements(plan: Plan, steps: list[int], simulations: int) -> list[Measurement]:
+    """Of each of these steps."""
+    search = f"sims={simulations}"
+    wanted = []
+    for step in steps:
+        if plan.perfect_moves:
+            wanted.append(Measurement("perfect", step, search))
+        if plan.curve_judged:
+            wanted.append(Measurement("judge", step, search, count=plan.curve_judged))
+        for opponent, num_games in plan.curve.items():
+            wanted.append(Measurement("match", step, search, opponent, num_games))
+    return wanted

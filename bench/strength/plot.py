@@ -1,0 +1,122 @@
+"""Draws what rate.py measured, and writes the page about it.
+
+    .venv/bin/python bench/strength/plot.py [--results FOLDER] [--docs FOLDER]
+
+Takes the newest result of each variant, bench/results/strength-VARIANT-DATE.json; those without
+measurements of rate.py are left alone. Writes docs/strength/VARIANT.svg and docs/strength.md. The
+ground is transparent and text grey, so that plots can be read on light and on dark pages.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter, ScalarFormatter
+from page import page_text
+from plan import PLANS
+from series import curves
+
+ROOT = Path(__file__).parents[2]
+GREY = "#808080"
+COLOURS = ("#3b82c4", "#d9782d", "#2f9e77")
+LABEL_GAP = 0.06
+"""Between two labels at the right, as a share of the height."""
+
+# Letters as shapes look the same everywhere; the salt makes the same file of the same numbers.
+matplotlib.rcParams |= {"svg.fonttype": "path", "svg.hashsalt": "zerofleet", "font.size": 9}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    given = parser.parse_args()
+    results = newest_results(given.results)
+    pictures = given.docs / "strength"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for variant, result in results.items():
+        draw(result, pictures / f"{variant}.svg")
+        print(f"drew {pictures / f'{variant}.svg'}")
+    (given.docs / "strength.md").write_text(page_text(results))
+
+
+def newest_results(folder):
+    """By variant, in the order of the plans."""
+    found = {}
+    for path in sorted(folder.glob("strength-*.json")):
+        result = json.loads(path.read_text())
+        if "measured" in result and result["date"] >= found.get(result["variant"], result)["date"]:
+            found[result["variant"]] = result
+    return {variant: found[variant] for variant in PLANS if variant in found}
+
+
+def draw(result, path):
+    """Strength over minutes of training, each series named at its end, marks as dotted lines."""
+    plan = PLANS[result["variant"]]
+    figure = Figure(figsize=(7.5, 4), layout="constrained")
+    figure.patch.set_alpha(0)
+    axes = bare_axes(figure)
+    set_scale(axes, plan)
+    longest = result["run"]["minutes"]
+    axes.set_xlim(0, longest)
+    axes.set_xlabel("minutes of training")
+    ends = []
+    for colour, (name, points) in zip(COLOURS, curves(result).items(), strict=False):
+        minutes = [point.minutes for point in points]
+        values = [point.value for point in points]
+        low, high = ([getattr(point, end) for point in points] for end in ("low", "high"))
+        axes.fill_between(minutes, low, high, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(minutes, values, color=colour, marker="o", markersize=3.5, clip_on=False)
+        ends.append((values[-1], name, colour))
+        for mark in plan.marks:
+            if mark.series == name:
+                axes.axhline(mark.value, color=colour, linewidth=1, linestyle=":")
+                # At the left: there no curve has come so far.
+                at = (longest / 100, mark.value)
+                axes.annotate(mark.text, at, color=colour, fontsize=8, va="bottom")
+    put_labels(axes, ends)
+    figure.savefig(path, format="svg", transparent=True, metadata={"Date": None})
+
+
+def bare_axes(figure):
+    axes = figure.add_subplot()
+    axes.patch.set_alpha(0)
+    axes.tick_params(which="both", colors=GREY)
+    axes.xaxis.label.set_color(GREY)
+    axes.yaxis.label.set_color(GREY)
+    axes.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.6)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(GREY)
+    return axes
+
+
+def set_scale(axes, plan):
+    """Shares from 0 to 100 %; errors, which fall by a hundred times, by their logarithm."""
+    if plan.judged:
+        axes.set_yscale("log")
+        axes.set_ylim(1, 300)
+        axes.set_yticks([1, 2, 5, 10, 20, 50, 100, 200])
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.set_ylabel("error per decision (lower is better)")
+        return
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.set_ylabel("perfect moves" if plan.perfect_moves else "score against")
+
+
+def put_labels(axes, ends):
+    """The names of series beside their ends, pushed apart where they would overlap."""
+    to_share = axes.transData + axes.transAxes.inverted()
+    lowest = -1.0
+    for value, name, colour in sorted(ends):
+        share = to_share.transform((0, value))[1]
+        lowest = max(share, lowest + LABEL_GAP)
+        axes.text(1.02, lowest, name, color=colour, va="center", transform=axes.transAxes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Measures how strong a run is: its newest weights, and with --curve all that it has kept.
+
+    .venv/bin/python bench/strength/rate.py RUN [--curve] [--games playout-5000=200] [--out FILE]
+
+Writes bench/results/strength-VARIANT-DATE.json, each measurement as soon as it is over; started
+again, it goes on with the file of the same run and step. What is measured is in plan.py. Matches
+are paired, intervals are 95 %.
+"""
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from history import History
+from perfect_moves import perfect_moves
+from plan import PLANS, SELF, curve_measurements, last_measurements
+
+import zerofleet as zf
+from zerofleet.arena.judge import judge
+from zerofleet.cli.progress import games_progress
+from zerofleet.errors import BadText, Inconsistent, ZerofleetError
+from zerofleet.files import write_whole
+from zerofleet.infer.load import load_network
+from zerofleet.run_folders import find
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from recording import facts, result_path
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run")
+    parser.add_argument("--simulations", type=int, help="of the searching player; else by game")
+    parser.add_argument(
+        "--games",
+        action="append",
+        default=[],
+        metavar="[OPPONENT=]N",
+        help="of every match, or against one opponent (random, self, …); judge=N: decisions. "
+        "May be repeated, the last that fits counts",
+    )
+    parser.add_argument("--curve", action="store_true", help="measure all kept weights too")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="the result; one that exists is gone on with")
+    given = parser.parse_args()
+    try:
+        rate(given)
+    except ZerofleetError as error:
+        sys.exit(f"rate.py: {error}")
+
+
+def rate(given):
+    run = find(given.run)
+    game = run.game()
+    variant = f"{game.name}-{game.options['size']}" if game.name == "gomoku" else game.name
+    if variant not in PLANS:
+        raise BadText(f"{variant} has no plan; there is one for: {', '.join(PLANS)}")
+    plan, history = PLANS[variant], History(run)
+    simulations = given.simulations or plan.simulations
+    half = history.half_time_step()
+    if half is None:
+        print(
+            "half time is left out: no weights of between a third and two thirds of the time; "
+            "train with train.keep_all_weights=true and train.checkpoint_every_minutes=1"
+        )
+    wanted = last_measurements(plan, history.steps[-1], half, simulations)
+    if given.curve:
+        wanted += curve_measurements(plan, history.steps[:-1], simulations)
+    wanted = [with_count(each, given.games) for each in wanted]
+    result = Result(given.out, run, variant, history)
+    for number, measurement in enumerate(wanted, start=1):
+        said = f"[{number}/{len(wanted)}] {measurement.title}"
+        if result.has(measurement):
+            print(f"{said}: there already")
+            continue
+        start = time.perf_counter()
+        found = measure(run, game, measurement, given.seed)
+        spent = {"seconds": round(time.perf_counter() - start, 1)}
+        result.add(asdict(measurement) | history.place(measurement.step) | found | spent)
+        print(f"{said}: {told(found)}", flush=True)
+    print(f"recorded in {result.path}")
+
+
+def with_count(measurement, texts):
+    """With the number of games or decisions that was asked for."""
+    name = "judge" if measurement.kind == "judge" else measurement.opponent.partition("@")[0]
+    for text in texts:
+        whose, equals, count = text.rpartition("=")
+        if not count.isdecimal() or int(count) < 2:
+            raise BadText(f"--games must be N or OPPONENT=N with N from 2 on, got {text}")
+        if measurement.kind != "perfect" and (not equals or whose == name):
+            measurement = replace(measurement, count=int(count))
+    return measurement
+
+
+class Result:
+    """A file of measurements, written anew after each."""
+
+    def __init__(self, path, run, variant, history):
+        network, step = load_network(run.name)
+        self.path = path or earlier_result(run, variant, step) or result_path(f"strength-{variant}")
+        about = {
+            "name": run.name,
+            "id": run.facts.id,
+            "step": step,
+            **history.place(step),
+            "network": network.spec.network_text,
+            "parameters": network.num_parameters,
+        }
+        self._content = facts(sys.argv) | {"variant": variant, "run": about, "measured": []}
+        if self.path.exists():
+            self._content = json.loads(self.path.read_text())
+            if self._content["run"] != about:
+                raise Inconsistent(f"{self.path} is of another run or step; use another --out")
+
+    def has(self, measurement):
+        wanted = asdict(measurement)
+        return any(
+            all(record[name] == value for name, value in wanted.items())
+            for record in self._content["measured"]
+        )
+
+    def add(self, record):
+        self._content["measured"].append(record)
+        write_whole(self.path, (json.dumps(self._content, indent=1) + "\n").encode())
+
+
+def earlier_result(run, variant, step):
+    """The newest result of the same run and step."""
+    for path in sorted(RESULTS.glob(f"strength-{variant}-*.json"), reverse=True):
+        about = json.loads(path.read_text()).get("run", {})
+        if (about.get("id"), about.get("step")) == (run.facts.id, step):
+            return path
+    return None
+
+
+# ---- measuring
+
+
+def measure(run, game, wanted, seed):
+    """What came of one measurement, ready for JSON."""
+    player = f"run:{run.name}@{wanted.step},{wanted.how}"
+    with games_progress() as show:
+        if wanted.kind == "match":
+            opponent = wanted.opponent.replace(f"{SELF}@", f"run:{run.name}@")
+            return match_values(
+                zf.arena.match(
+                    *(game, player, opponent, wanted.count, seed),
+                    on_progress=lambda done, of: show(wanted.title, done, of),
+                )
+            )
+        with zf.arena.player(game, player) as made:
+            if wanted.kind == "perfect":
+                return {"perfect": perfect_moves(made, seed)}
+            error = judge(made, wanted.count, seed=seed, on_progress=show).error
+            return {"error": error.mean, "low": error.low, "high": error.high}
+
+
+def match_values(match):
+    low, high = match.interval
+    points = match.points
+    return {
+        "score": match.score,
+        "low": low,
+        "high": high,
+        "points": points.mean,
+        "points_low": points.low,
+        "points_high": points.high,
+        "won_drawn_lost": [match.wins, match.draws, match.losses],
+        "pairs": match.pair_counts,
+    }
+
+
+def told(found):
+    """A result in a line."""
+    if "perfect" in found:
+        return ", ".join(f"{kind} {each['score']:.1%}" for kind, each in found["perfect"].items())
+    if "error" in found:
+        return f"error {found['error']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+    return f"{found['score']:.1%} ({found['low']:.1%} to {found['high']:.1%})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The weights that come with zerofleet: for each game or variant the best ones that were trained.
+
+    weights/gomoku-9/
+      weights.safetensors   the network
+      weights.json          its manifest: hash, and what network and game it is for
+      config.yaml           the settings of the run that trained it
+      about.json            how long it was trained on what, and how strong it was measured to be
+
+A checkout has them in weights/, an installed package in zerofleet/best/. scripts/keep-weights puts
+them there.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from zerofleet.errors import BadBytes, Unsupported
+
+TENSORS, MANIFEST = "weights.safetensors", "weights.json"
+
+
+@dataclass(frozen=True)
+class BestWeights:
+    """Weights that came with zerofleet, and the game that they are for."""
+
+    path: Path
+    """Of the safetensors file."""
+    game: str
+    options: Mapping[str, str]
+
+    def __str__(self) -> str:
+        """The game with its options: gomoku size=9 line=5 rule=freestyle."""
+        return " ".join([self.game, *(f"{name}={text}" for name, text in self.options.items())])
+
+
+def best_folder() -> Path:
+    """The folder with a folder of weights per variant: in the package, or in a checkout."""
+    package = Path(__file__).parents[1]
+    for folder in (package / "best", package.parents[1] / "weights"):
+        if folder.is_dir():
+            return folder
+    raise Unsupported(f"{package}: the weights that belong to it are missing; install it again")
+
+
+def all_best() -> list[BestWeights]:
+    """All that there are, by the names of their folders."""
+    return [read_manifest(path) for path in sorted(best_folder().glob(f"*/{MANIFEST}"))]
+
+
+def find_best(game: str, options: Mapping[str, str]) -> BestWeights | None:
+    """Those of a game with these options, if it has any."""
+    for best in all_best():
+        if (best.game, best.options) == (game, options):
+            return best
+    return None
+
+
+def read_manifest(path: Path) -> BestWeights:
+    try:
+        spec = json.loads(path.read_text())["spec"]
+        return BestWeights(path.with_name(TENSORS), spec["game"], dict(spec["game_options"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadBytes(f"{path} is damaged: {error!r}; install zerofleet again") from None

@@ -1,0 +1,135 @@
+"""bench/strength: what is measured is written down at once and not twice, and can be drawn."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from zerofleet import config, nets
+from zerofleet.metrics import MetricsLog
+from zerofleet.run_folders import create_or_open
+from zerofleet.weights import Weights, WeightsStore
+
+STRENGTH = Path(__file__).parents[2] / "bench" / "strength"
+
+
+def ran(script: str, *arguments: object, runs: Path | None = None) -> str:
+    command = [sys.executable, STRENGTH / script, *map(str, arguments)]
+    environment = {**os.environ, "ZEROFLEET_RUNS": str(runs)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of Connect Four with weights of three steps, the second of about half the time."""
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "runs"))
+    with create_or_open("c4", config.load("connect4")) as run, MetricsLog(run.folder) as log:
+        for step, minute in ((0, 0.5), (40, 2), (100, 4)):
+            log.append("status", step, {"elapsed_s": 60.0 * minute, "games": 10 * step})
+            torch.manual_seed(step)
+            network = nets.build(run.game(), "tiny")
+            tensors = {name: value.numpy() for name, value in network.state_dict().items()}
+            WeightsStore(run.weights).publish(Weights(step, network.spec.to_dict(), tensors))
+    return tmp_path / "runs"
+
+
+def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
+    runs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "strength-connect4-1.json"
+    quick = ("c4", "--curve", "--simulations", 2, "--games", 4, "--games", "self=2", "--out", out)
+    ran("rate.py", *quick, runs=runs)
+    text = out.read_text()
+    result = json.loads(text)
+    matches = {
+        each["opponent"]: (each["count"], sum(each["won_drawn_lost"]))
+        for each in result["measured"]
+        if each["kind"] == "match"
+    }
+    assert matches == {
+        "self@100,sims=0": (2, 2),
+        "self@100,greedy": (2, 2),
+        "self@0,sims=2": (2, 2),
+        "self@40,sims=2": (2, 2),
+        "random": (4, 4),
+        "heuristic": (4, 4),
+    }
+    curve = [
+        (each["step"], each["minutes"])
+        for each in result["measured"]
+        if each["kind"] == "perfect" and each["how"] == "sims=2"
+    ]
+    assert sorted(curve) == [(0, 0), (40, 2), (100, 4)]
+    again = ran("rate.py", *quick, runs=runs)
+    assert again.count(": there already") == len(result["measured"]) == 11
+    assert out.read_text() == text
+
+    ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
+    assert "4 minutes, 1,000 games, 100 steps" in (tmp_path / "strength.md").read_text()
+
+
+def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path: Path) -> None:
+    def match(step: int, opponent: str, score: float, low: float) -> dict[str, object]:
+        values = {"score": score, "low": low, "high": 1.0, "minutes": step / 100, "count": 40}
+        return {"kind": "match", "step": step, "how": "sims=9", "opponent": opponent, **values}
+
+    result = {
+        "date": "2026-11-15T09:00:00+00:00",
+        "commit": "1a2b3c4",
+        "variant": "beastybar",
+        "run": {"step": 800, "minutes": 8.0, "run_games": 9000, "network": "n", "parameters": 7},
+        "measured": [
+            match(800, "heuristic", 0.9, 0.8),
+            match(800, "playout-5000", 0.54, 0.5),
+            match(800, "self@800,greedy", 0.6, 0.51),
+            match(800, "self@400,sims=9", 0.6, 0.49),
+            match(400, "heuristic", 0.7, 0.6),
+        ],
+    }
+    (tmp_path / "strength-beastybar-2.json").write_text(json.dumps(result))
+    older = {**result, "date": "2026-11-14T09:00:00+00:00", "measured": []}
+    (tmp_path / "strength-beastybar-3.json").write_text(json.dumps(older))
+    ran("plot.py", "--results", tmp_path, "--docs", tmp_path / "docs")
+    rows = (tmp_path / "docs" / "strength.md").read_text().splitlines()[-4:]
+    verdicts = [row.split("|")[-2].strip() for row in rows]
+    assert verdicts == ["passed", "missed", "passed", "missed"]
+    assert "itself at step 400 (half time)" in rows[3]
+    picture = ElementTree.parse(tmp_path / "docs" / "strength" / "beastybar.svg")
+    assert picture.getroot().tag.endswith("svg")
+
+
+def test_only_moves_that_keep_what_a_position_is_worth_are_perfect() -> None:
+    spec = importlib.util.spec_from_file_location("perfect", STRENGTH / "perfect_moves.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    cases = [json.loads(line) for line in module.ORACLE.read_text().splitlines()]
+
+    class ByScores:
+        """Plays the action whose score `pick` picks."""
+
+        def __init__(self, pick):
+            self.pick = pick
+
+        def choose_many(self, positions, seeds):
+            scores = [
+                {action: score for action, score in enumerate(case["scores"]) if score is not None}
+                for case in cases
+            ]
+            return [self.pick(each, key=each.__getitem__) for each in scores]
+
+    best, worst = (module.perfect_moves(ByScores(pick), 1) for pick in (max, min))
+    assert {each["score"] for each in best.values()} == {1.0}
+    assert sum(each["positions"] for each in best.values()) == 300
+    assert worst["Begin-Hard"]["score"] < 1
+    share = module.share(8, 10)  # Wilson's interval, as tables have it
+    assert (round(share["low"], 3), round(share["high"], 3)) == (0.49, 0.943)

@@ -1,0 +1,55 @@
+"""Runs that were carried without all that they had, and the weights that they keep."""
+
+import pytest
+from tiny_runs import TINY_RUN
+
+import zerofleet as zf
+from zerofleet.errors import Inconsistent
+from zerofleet.packs import pack, unpack
+from zerofleet.weights import WeightsStore
+
+SMALL = [*TINY_RUN, "train.checkpoint_every_steps=10", "train.keep_checkpoints=1"]
+
+
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "runs"))
+
+
+def carried(run, tmp_path, without):
+    """The run as it arrives elsewhere, under another name, without the files of these folders."""
+    left_out = [path for folder in without for path in folder.iterdir()]
+    return unpack(pack(run, tmp_path / "packs", leave_out=left_out)[0], "carried")
+
+
+def test_without_games_it_goes_on_with_a_new_window_and_counts_on(tmp_path, capsys):
+    run = zf.train("tictactoe", run="r", steps=30, settings=SMALL)
+    run = carried(run, tmp_path, [run.episodes])
+    assert not run.episodes.exists()
+    zf.arena.match(run.game(), "run:carried,sims=4", "random", num_games=4)
+    capsys.readouterr()
+    zf.train("tictactoe", run="carried", steps=40)
+    said = capsys.readouterr().out
+    assert "positions of before are not here; training waits until there are 200 again" in said
+    assert "going on at step 30" in said
+    first = zf.runs()[0]
+    assert (first.name, first.num_steps) == ("carried", 40)
+    before = next(each for each in zf.runs() if each.name == "r")
+    assert first.num_games >= before.num_games + 200 // 9  # a game has at most nine positions
+
+
+def test_without_checkpoints_it_is_played_and_rated_but_not_gone_on_with(tmp_path):
+    run = zf.train("tictactoe", run="r", steps=10, settings=SMALL)
+    run = carried(run, tmp_path, [run.checkpoints])
+    zf.arena.match(run.game(), "run:carried,sims=4", "random", num_games=4)
+    with pytest.raises(Inconsistent, match="runs/carried came here without checkpoints, so it can"):
+        zf.train("tictactoe", run="carried", steps=20)
+
+
+def test_weights_of_every_checkpoint_are_kept_where_asked_for():
+    run = zf.train("tictactoe", run="r", steps=30, settings=SMALL)
+    assert WeightsStore(run.weights).versions() == [0, 30]
+    run = zf.train(
+        "tictactoe", run="all", steps=30, settings=[*SMALL, "train.keep_all_weights=true"]
+    )
+    assert WeightsStore(run.weights).versions() == [0, 10, 20, 30]
