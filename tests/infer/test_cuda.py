@@ -85,17 +85,21 @@ def test_graphs_are_made_in_several_threads_while_another_trains(
                 layer(rows).square().mean().backward()
                 layer.zero_grad()
 
+    # Made in one thread: a seed is the whole process's.
+    networks = {seed: make_network(seed) for seed in (1, 2, 3)}
+    answers = {seed: expected(seed) for seed in networks}
+
     def answer(seed):
-        evaluator = infer.CudaEvaluator(make_network(seed), device, compiles=False)
+        evaluator = infer.CudaEvaluator(networks[seed], device, compiles=False)
         for num_rows in (8, 100, 200, 500, 1000):
             rows_BN = np.resize(observations_BN, (num_rows, 43))
-            wanted = [np.resize(rows, (num_rows, rows.shape[1])) for rows in expected(seed)]
+            wanted = [np.resize(rows, (num_rows, rows.shape[1])) for rows in answers[seed]]
             assert_near(evaluator(rows_BN), wanted)
 
     with ThreadPoolExecutor(4) as threads:
         trained = threads.submit(train)
         try:
-            answered = [threads.submit(answer, seed) for seed in (1, 2, 3)]
+            answered = [threads.submit(answer, seed) for seed in networks]
             for each in answered:
                 each.result(timeout=120)
         finally:

@@ -59,7 +59,10 @@ def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):
     reports, expected = on_gpu.take_reports(), on_cpu.take_reports()
     assert [report.step for report in reports] == list(range(1, 14))
     for report, one in zip(reports, expected, strict=True):
-        assert report.values == pytest.approx(one.values, abs=5e-3)
+        # Of a new network's actions many are about as likely: the best may be another.
+        got, wanted = (dict(each.values) for each in (report, one))
+        assert got.pop("policy_accuracy") == pytest.approx(wanted.pop("policy_accuracy"), abs=0.1)
+        assert got == pytest.approx(wanted, abs=5e-3)
         assert report.learning_rate == one.learning_rate
     for key, value in on_cpu.average.items():
         gap = (on_gpu.average[key].cpu().float() - value.float()).norm()

@@ -4,7 +4,7 @@ Every convolution is followed by a batch norm, which inference folds into it. So
 bias per channel that is computed from the whole board, so that what happens in one corner is known
 in the other without many layers between.
 
-Shapes: B batch, N bytes, R rows, C columns, F channels, A actions, O outcomes.
+Shapes: B batch, N bytes, R rows, C columns, P = R * C places, F channels, A actions, O outcomes.
 """
 
 import torch
@@ -149,7 +149,10 @@ class Block(nn.Module):
 
 def pooled(x_BFRC: Tensor) -> Tensor:
     """The mean and the largest of each channel, [B, 2F]."""
-    return torch.cat([x_BFRC.mean(dim=(2, 3)), x_BFRC.amax(dim=(2, 3))], dim=1)
+    # Not amax: it finds its place again by comparing, and compiled bfloat16 is rounded elsewhere on
+    # the way back, so that it finds none.
+    x_BFP = x_BFRC.flatten(2)
+    return torch.cat([x_BFP.mean(dim=2), x_BFP.max(dim=2).values], dim=1)
 
 
 class PolicyHead(nn.Module):
