@@ -8,6 +8,7 @@
 
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
+#include "record/window_rows.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -86,14 +87,7 @@ struct PyRows {
 };
 
 PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay) {
-    Result<TrainingRows> made = TrainingRows{};
-    if (game.own_class.is_valid()) {  // whose rules are in Python
-        made = game.core->training_rows(episode, value_decay);
-    } else {
-        const nb::gil_scoped_release others_may_run;
-        made = game.core->training_rows(episode, value_decay);
-    }
-    TrainingRows rows = value_or_raise(std::move(made));
+    TrainingRows rows = value_or_raise(game.core->training_rows(episode, value_decay));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
@@ -108,6 +102,44 @@ PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay) {
             to_numpy<1>(std::move(rows.observer), {count}),
             to_numpy<1>(std::move(rows.event), {count}),
             to_numpy<2>(std::move(rows.final_observations), {num_players, num_bytes})};
+}
+
+struct PyWindowRows {
+    NumpyArray<uint8_t, 2> rows_RX;
+    NumpyArray<uint32_t, 1> num_rows_E;
+    NumpyArray<uint8_t, 2> final_observations_FN;
+};
+
+Result<WindowRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
+                        float value_decay) {
+    WindowRows packed(game.core->facts());
+    for (const Episode* episode : episodes) {
+        const Result<TrainingRows> rows = game.core->training_rows(*episode, value_decay);
+        if (!rows) return rows.error();
+        packed.add(*rows);
+    }
+    return packed;
+}
+
+PyWindowRows window_rows_of(const PyGame& game, const std::vector<const Episode*>& episodes,
+                            float value_decay) {
+    WindowRows packed(game.core->facts());
+    if (game.own_class.is_valid()) {  // whose rules are in Python
+        packed = value_or_raise(pack(episodes, game, value_decay));
+    } else {
+        Result<WindowRows> made = packed;
+        {
+            const nb::gil_scoped_release others_may_run;
+            made = pack(episodes, game, value_decay);
+        }
+        packed = value_or_raise(std::move(made));
+    }
+    const size_t num_bytes = size_t(game.core->facts().observation_bytes);
+    const size_t num_rows = packed.rows.size() / packed.num_bytes();
+    const size_t num_finals = packed.final_observations.size() / num_bytes;
+    return {to_numpy<2>(std::move(packed.rows), {num_rows, packed.num_bytes()}),
+            to_numpy<1>(std::move(packed.num_rows), {episodes.size()}),
+            to_numpy<2>(std::move(packed.final_observations), {num_finals, num_bytes})};
 }
 
 }  // namespace
@@ -134,6 +166,17 @@ void bind_episode(nb::module_& m) {
                 "[R], number of the event that was to come.")
         .def_ro("final_observations", &PyRows::final_observations_2N, nb::rv_policy::automatic,
                 "[2, observation_bytes], by player.");
+
+    nb::class_<PyWindowRows>(m, "WindowRows",
+                             "The rows of episodes as a window keeps them; see "
+                             "cpp/record/window_rows.h.")
+        .def_ro("rows", &PyWindowRows::rows_RX, nb::rv_policy::automatic,
+                "[R, bytes of a row], of all episodes one after another.")
+        .def_ro("num_rows", &PyWindowRows::num_rows_E, nb::rv_policy::automatic,
+                "[E], of each episode; 0 where it was cut off.")
+        .def_ro("final_observations", &PyWindowRows::final_observations_FN,
+                nb::rv_policy::automatic,
+                "[F, observation_bytes], two of each episode that has rows, by player.");
 
     nb::class_<Event>(m, "Event",
                       "An action or chance outcome, and what the search before it found.")
@@ -183,14 +226,17 @@ void bind_episode(nb::module_& m) {
             },
             "game"_a, "Raises where the game cannot have been played so.")
         .def("rows", &rows_of, "game"_a, "value_decay"_a = 0.0f,
-             "Plays it again: what there is to learn from it. Values found by searches look ahead "
-             "by "
-             "value_decay; see replay.value_target_decay.")
+             "Plays it again: what there is to learn from it. Values that searches found look "
+             "ahead by value_decay; see replay.value_target_decay.")
         .def("positions", &positions_of, "game"_a,
              "Plays it again: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,
              "What the players saw: rows of bytes, the number of the event that was to come, and "
              "the observer. Where hands are hidden both players have a row.");
+
+    m.def("window_rows", &window_rows_of, "game"_a, "episodes"_a, "value_decay"_a = 0.0f,
+          "Plays episodes again: what there is to learn from them, as a window keeps it. Other "
+          "threads run meanwhile, unless the rules are in Python.");
 }
 
 }  // namespace zf

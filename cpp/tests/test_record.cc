@@ -4,6 +4,7 @@
 #include "games/connect4.h"
 #include "games/gomoku.h"
 #include "record/replay.h"
+#include "record/window_rows.h"
 #include "selfplay/group.h"
 
 using namespace zf;
@@ -148,4 +149,33 @@ TEST_CASE("an episode is much smaller than what it replays to") {
     // position.
     const double usual = double(rows->event.size()) * 4 * 225 * 4;
     CHECK(usual / double(episodes[0].size()) > 10);
+}
+
+TEST_CASE("a window's rows are those of the episode, field by field; a cut off game has none") {
+    const Episode episode = won_game();
+    const TrainingRows rows = *training_rows<Connect4>(episode, kOptions, kFacts, 0);
+    WindowRows window(kFacts);
+    window.add(TrainingRows{});
+    window.add(rows);
+    CHECK(window.num_rows == std::vector<uint32_t>{0, 7});
+    REQUIRE(window.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 4 + 4 + 8);
+    REQUIRE(window.rows.size() == 7 * window.num_bytes());
+    const uint8_t* third = &window.rows[2 * window.num_bytes()];
+    CHECK(std::equal(third, third + 43, &rows.observations[2 * 43]));
+    CHECK(third[43] == 0b11111110);  // all seven columns, the first is the highest bit
+    CHECK(third[44] + 256 * third[45] == 4000);
+    CHECK(third[46] + 256 * third[47] == 95);
+    CHECK(third[58] == 1);
+    CHECK(third[59] == kWin);
+    CHECK(third[60] + 256 * third[61] == (kOutcomeUnit + 1) / 2);
+    float surprise;
+    int32_t reply;
+    int64_t final_row;
+    std::memcpy(&surprise, third + 66, 4);
+    std::memcpy(&reply, third + 70, 4);
+    std::memcpy(&final_row, third + 74, 8);
+    CHECK(surprise == float(9) / float(kSurpriseUnit));
+    CHECK(reply == 1);
+    CHECK(final_row == 0);
+    CHECK(window.final_observations == rows.final_observations);
 }

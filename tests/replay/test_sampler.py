@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zerofleet as zf
+from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import Sampler, Window
 
@@ -13,7 +14,7 @@ from zerofleet.replay import Sampler, Window
 def filled(game, episodes):
     window = Window(game, 100_000)
     for episode in episodes:
-        window.add([episode.rows(game)])
+        window.add(window_rows(game, [episode]))
     return window
 
 

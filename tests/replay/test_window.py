@@ -1,11 +1,11 @@
 """The window: the newest positions as the core derives them, wherever they lie."""
 
 from contextlib import closing
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, Window
 from zerofleet.replay.replay import filled_window
@@ -47,21 +47,19 @@ def test_it_holds_the_newest_positions_as_the_core_derives_them(play, name, capa
     game, episodes = play(name, 40, full_search_share=0.5, cheap_simulations=2)
     rows = [episode.rows(game) for episode in episodes]
     window = Window(game, capacity)
-    for count, each in enumerate(rows, start=1):
-        window.add([each])
+    for count, episode in enumerate(episodes, start=1):
+        window.add(window_rows(game, [episode]))
         if count in (1, 2, 7, 40):
             assert_holds_newest(window, rows[:count])
     assert window.num_added == len(joined(rows, "observer"))
 
 
-def test_a_game_that_was_cut_off_leaves_it_as_it_was(play):
+def test_no_rows_leave_it_as_it_was(play):
     game, (episode,) = play("connect4", 1)
     window = Window(game, 50)
-    rows = episode.rows(game)
-    window.add([rows])
-    fields = [name for name in dir(rows) if not name.startswith("_")]
-    window.add([SimpleNamespace(**{name: getattr(rows, name)[:0] for name in fields})])
-    assert_holds_newest(window, [rows])
+    window.add(window_rows(game, [episode]))
+    window.add(window_rows(game, []))
+    assert_holds_newest(window, [episode.rows(game)])
 
 
 @pytest.mark.parametrize("capacity", [10, 137, 10_000])
@@ -73,9 +71,9 @@ def test_a_window_filled_from_the_log_has_every_position_in_the_same_place(
     window = Window(game, capacity)
     with closing(EpisodeLog(tmp_path, game, config)) as log:
         for episode in episodes:
-            rows = episode.rows(game)
-            log.append([episode], [len(rows.observer)])
-            window.add([rows])
+            packed = window_rows(game, [episode])
+            log.append([episode], packed.num_rows.tolist())
+            window.add(packed)
         again = filled_window(log, game, config)
     assert (len(again), again.num_added) == (len(window), window.num_added)
     fields = [name for name in window.rows_C.dtype.names if name != "final"]
@@ -87,7 +85,7 @@ def test_its_memory_is_known_and_near_what_the_rows_need(play):
     game, episodes = play("connect4", 40)
     window = Window(game, 1000)
     for episode in episodes:
-        window.add([episode.rows(game)])
+        window.add(window_rows(game, [episode]))
     bytes_per_row = 43 + 1 + 7 * 2 + 1 + 1 + 3 * 2 + 4 + 4 + 8
     bytes_of_episodes = 2 * 43 * 64
     assert window.num_bytes <= 1000 * bytes_per_row + bytes_of_episodes
@@ -98,6 +96,6 @@ def test_many_episodes_at_once_are_as_one_after_another(play):
     rows = [episode.rows(game) for episode in episodes]
     for capacity in (30, 500, 100_000):
         window = Window(game, capacity)
-        window.add(rows[:3])
-        window.add(rows[3:])
+        window.add(window_rows(game, episodes[:3]))
+        window.add(window_rows(game, episodes[3:]))
         assert_holds_newest(window, rows)

@@ -8,6 +8,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
+from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.replay import Sampler, Window
 from zerofleet.training import NotFinite, Trainer
@@ -21,7 +22,7 @@ CUDA = torch.device("cuda")
 def batches_of(game, num_batches, batch_size=SETTINGS.batch_size):
     window = Window(game, 1000)
     games = zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=4, num_threads=0)
-    window.add([zf.games.Episode.decode(data).rows(game) for data in games])
+    window.add(window_rows(game, [zf.games.Episode.decode(data) for data in games]))
     sampler = Sampler(window, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
 

@@ -14,6 +14,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
+from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import Inconsistent
 from zerofleet.replay import Sampler, Window
@@ -40,7 +41,7 @@ def together(trainer, num_processes=2):
 def batches_of(game, num_batches, batch_size=48):
     window = Window(game, 1000)
     for data in zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=4, num_threads=0):
-        window.add([zf.games.Episode.decode(data).rows(game)])
+        window.add(window_rows(game, [zf.games.Episode.decode(data)]))
     sampler = Sampler(window, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
 

@@ -10,6 +10,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
+from zerofleet._core import window_rows
 from zerofleet.config import TrainConfig
 from zerofleet.replay import Batch, RowFormat, Window
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
@@ -32,7 +33,7 @@ def batch_of(episodes, game=GAME):
     """All rows of these episodes as one batch; the value target is how the game ended."""
     window = Window(game, 10_000)
     for data in episodes:
-        window.add([zf.games.Episode.decode(data).rows(game)])
+        window.add(window_rows(game, [zf.games.Episode.decode(data)]))
     rows_B, final_BN = window.take(window.slots(np.arange(len(window))[::-1]))
     as_it_is_B = np.zeros(len(window), np.int64)
     return Batch(rows_B, final_BN, as_it_is_B, RowFormat.of(game, search_share=0.0))

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import zerofleet as zf
+from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import Sampler, Window
 from zerofleet.training.unpack import PackedRows, TensorBatch, Unpacker
@@ -29,7 +30,7 @@ def played(name, num_episodes, options=(), **settings):
 def filled(game, episodes):
     window = Window(game, 100_000)
     for episode in episodes:
-        window.add([episode.rows(game)])
+        window.add(window_rows(game, [episode]))
     return window
 
 

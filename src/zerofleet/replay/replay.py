@@ -7,6 +7,7 @@ from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
+from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.games import Episode, Game
 from zerofleet.replay.limiter import LimiterState, RateLimiter
@@ -80,10 +81,12 @@ class Replay:
         LogFull leaves everything as it was.
         """
         decoded = [Episode.decode(data) for data in episodes]
-        rows = [episode.rows(self._game, self._value_decay) for episode in decoded]
-        is_new = self.log.append(decoded, [len(each.observer) for each in rows])
+        packed = window_rows(self._game, decoded, self._value_decay)
+        is_new = self.log.append(decoded, packed.num_rows.tolist())
+        if not all(is_new):
+            packed = window_rows(self._game, list(compress(decoded, is_new)), self._value_decay)
         num_before = self.window.num_added
-        self.window.add(list(compress(rows, is_new)))
+        self.window.add(packed)
         num_positions = self.window.num_added - num_before
         self.limiter.made(num_positions)
         return num_positions
@@ -102,5 +105,6 @@ def filled_window(log: EpisodeLog, game: Game, config: ReplayConfig) -> Window:
     num_before, episodes = log.newest(config.window_positions)
     window = Window(game, config.window_positions, num_before)
     while some := list(islice(episodes, EPISODES_AT_ONCE)):
-        window.add([Episode.decode(data).rows(game, config.value_target_decay) for data in some])
+        decoded = [Episode.decode(data) for data in some]
+        window.add(window_rows(game, decoded, config.value_target_decay))
     return window

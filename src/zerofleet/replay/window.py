@@ -9,31 +9,21 @@ observation, A actions, O outcomes of the game.
 """
 
 import threading
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerofleet._core import TrainingRows
+from zerofleet._core import WindowRows
 from zerofleet.games import Game
 
 OUTCOME_UNIT = 65535
 LEAST_EPISODES = 16
-SAME_IN_BOTH = {
-    "observation": "observations",
-    "outcome": "outcome",
-    "search_outcomes": "search_outcomes",
-    "surprise": "surprise",
-    "reply": "reply",
-}
-"""Fields of a row that are as TrainingRows has them, by their name there."""
 
 
 def row_type(game: Game) -> np.dtype[np.void]:
-    """A row as the window keeps it; the fields are those of TrainingRows, one position each.
+    """A row as the core packs it (cpp/record/window_rows.h) and the window keeps it.
 
-    Numbers are little-endian on every machine: whoever trains reads them from the bytes.
+    Numbers are little-endian: whoever trains reads them from the bytes.
     """
     return np.dtype(
         [
@@ -43,9 +33,9 @@ def row_type(game: Game) -> np.dtype[np.void]:
             ("has_policy", np.bool_),
             ("outcome", np.uint8),
             ("search_outcomes", "<u2", (len(game.outcomes),)),
-            ("surprise", np.float32),
+            ("surprise", "<f4"),
             ("reply", "<i4"),
-            ("final", np.int64),  # 2 * number of the episode + observer
+            ("final", "<i8"),  # 2 * number of the episode + observer
         ]
     )
 
@@ -73,14 +63,14 @@ class Window:
         """Memory of a full window; rows that have not come yet take none."""
         return self.rows_C.nbytes + self._final_EN.nbytes
 
-    def add(self, episodes: Sequence[TrainingRows]) -> None:
-        """Takes in episodes, one after another; the oldest positions make room for them."""
-        with_rows = [rows for rows in episodes if len(rows.observer) > 0]
-        if not with_rows:
+    def add(self, packed: WindowRows) -> None:
+        """Takes in the rows of episodes; the oldest positions make room for them."""
+        if len(packed.rows) == 0:
             return
-        new_R = packed(with_rows, self.rows_C.dtype, self._num_episodes)
+        new_R = packed.rows.view(self.rows_C.dtype)[:, 0]
+        new_R["final"] += 2 * self._num_episodes
         with self._changing:
-            self._add_finals(np.concatenate([rows.final_observations for rows in with_rows]))
+            self._add_finals(packed.final_observations)
             self._add_rows(new_R)
 
     def slots(self, ages_B: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -118,23 +108,3 @@ class Window:
             self._final_EN = grown_EN
         self._final_EN[np.arange(next_final, end) % room] = final_FN
         self._num_episodes += len(final_FN) // 2
-
-
-def packed(
-    episodes: Sequence[TrainingRows], row_type: np.dtype[np.void], first_number: int
-) -> NDArray[np.void]:
-    """The rows of episodes, which are numbered from `first_number` on."""
-
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(rows, name) for rows in episodes])
-
-    observer_R, policy_RA = joined("observer"), joined("policy")
-    number_E = first_number + np.arange(len(episodes))
-    new_R = np.empty(len(observer_R), row_type)
-    for field, name in SAME_IN_BOTH.items():
-        new_R[field] = joined(name)
-    new_R["legal_bits"] = np.packbits(joined("legal"), axis=1)
-    new_R["policy"] = policy_RA
-    new_R["has_policy"] = policy_RA.any(axis=1)
-    new_R["final"] = 2 * np.repeat(number_E, [len(rows.observer) for rows in episodes]) + observer_R
-    return new_R
