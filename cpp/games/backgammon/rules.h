@@ -383,7 +383,7 @@ inline Facts Backgammon::facts(const Options&) {
     facts.num_chance_outcomes = kNumRolls + kNumOpenings;
     facts.observation_bytes = 2 * kNumSlots + 6 + 2 + 2;
     facts.max_plies = 5000;
-    facts.c_puct = 0.5f;
+    facts.c_puct = 0.2f;  // what differs is often a hundredth of the largest reward
     facts.outcomes = {{"win backgammon", 3, 5}, {"win gammon", 2, 4},   {"win single", 1, 3},
                       {"lose single", -1, 2},   {"lose gammon", -2, 1}, {"lose backgammon", -3, 0}};
     Symmetry identity;
