@@ -41,8 +41,8 @@ def main():
         action="append",
         default=[],
         metavar="[OPPONENT=]N",
-        help="of every match, or against one opponent (random, self, …); judge=N: decisions. "
-        "May be repeated, the last that fits counts",
+        help="of every match, or against one opponent (random, self, …); judge=N: decisions; 0 "
+        "leaves it out. May be repeated, the last that fits counts",
     )
     parser.add_argument("--curve", action="store_true", help="measure all kept weights too")
     parser.add_argument("--seed", type=int, default=1)
@@ -71,7 +71,8 @@ def rate(given):
     wanted = last_measurements(plan, history.steps[-1], half, simulations)
     if given.curve:
         wanted += curve_measurements(plan, history.steps[:-1], simulations)
-    wanted = [with_count(each, given.games) for each in wanted]
+    counted = [with_count(each, given.games) for each in wanted]
+    wanted = [each for each in counted if each.count or each.kind == "perfect"]
     result = Result(given.out, run, variant, history)
     for number, measurement in enumerate(wanted, start=1):
         said = f"[{number}/{len(wanted)}] {measurement.title}"
@@ -91,8 +92,8 @@ def with_count(measurement, texts):
     name = "judge" if measurement.kind == "judge" else measurement.opponent.partition("@")[0]
     for text in texts:
         whose, equals, count = text.rpartition("=")
-        if not count.isdecimal() or int(count) < 2:
-            raise BadText(f"--games must be N or OPPONENT=N with N from 2 on, got {text}")
+        if not count.isdecimal():
+            raise BadText(f"--games must be N or OPPONENT=N, got {text}")
         if measurement.kind != "perfect" and (not equals or whose == name):
             measurement = replace(measurement, count=int(count))
     return measurement
