@@ -8,6 +8,7 @@ ground is transparent and text grey, so that plots can be read on light and on d
 """
 
 import argparse
+import itertools
 import json
 from pathlib import Path
 
@@ -63,7 +64,9 @@ def draw(result, path):
     axes.set_xlim(0, longest)
     axes.set_xlabel("minutes of training")
     ends = []
-    for colour, (name, points) in zip(COLOURS, curves(result).items(), strict=False):
+    for colour, (name, points) in zip(
+        itertools.cycle(COLOURS), curves(result).items(), strict=False
+    ):
         minutes = [point.minutes for point in points]
         values = [point.value for point in points]
         low, high = ([getattr(point, end) for point in points] for end in ("low", "high"))

@@ -76,13 +76,19 @@ def rate(given):
     result = Result(given.out, run, variant, history)
     for number, measurement in enumerate(wanted, start=1):
         said = f"[{number}/{len(wanted)}] {measurement.title}"
-        if result.has(measurement):
+        if result.has(measurement, given.seed):
             print(f"{said}: there already")
             continue
         start = time.perf_counter()
         found = measure(run, game, measurement, given.seed)
         spent = {"seconds": round(time.perf_counter() - start, 1)}
-        result.add(asdict(measurement) | history.place(measurement.step) | found | spent)
+        result.add(
+            asdict(measurement)
+            | {"seed": given.seed}
+            | history.place(measurement.step)
+            | found
+            | spent
+        )
         print(f"{said}: {told(found)}", flush=True)
     print(f"recorded in {result.path}")
 
@@ -114,20 +120,21 @@ class Result:
             "parameters": network.num_parameters,
         }
         self._content = facts(sys.argv) | {"variant": variant, "run": about, "measured": []}
+        self._commit = self._content["commit"]
         if self.path.exists():
             self._content = json.loads(self.path.read_text())
             if self._content["run"] != about:
                 raise Inconsistent(f"{self.path} is of another run or step; use another --out")
 
-    def has(self, measurement):
-        wanted = asdict(measurement)
+    def has(self, measurement, seed):
+        wanted = asdict(measurement) | {"seed": seed, "commit": self._commit}
         return any(
-            all(record[name] == value for name, value in wanted.items())
+            all(record.get(name) == value for name, value in wanted.items())
             for record in self._content["measured"]
         )
 
     def add(self, record):
-        self._content["measured"].append(record)
+        self._content["measured"].append(record | {"commit": self._commit})
         write_whole(self.path, (json.dumps(self._content, indent=1) + "\n").encode())
 
 

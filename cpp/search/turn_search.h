@@ -3,12 +3,13 @@
 // hidden and a turn is several decisions, whose ends a tree search with few simulations hardly
 // sees.
 //
-//     search.begin(position);
+//     search.begin(position, max_bytes);
 //     while (!search.finished())
 //         if (search.gather(observation)) search.absorb(evaluate(observation));
 //     RootResult result = search.result(sharpness);
 //
-// What was found holds for all decisions of the turn, until `forget`: they ask for nothing more.
+// What was found holds for all decisions of the turn, until `forget`: they ask for nothing more. No
+// position of a turn may come again within it.
 #pragma once
 
 #include "base/hash.h"
@@ -25,15 +26,18 @@ class TurnSearch {
     explicit TurnSearch(const Facts& facts)
         : facts_(&facts), outcomes_(facts), observation_(facts.observation_bytes) {}
 
-    // Starts on a position in which a player decides.
-    void begin(const P& root) {
+    // Starts on a position in which a player decides. False where it goes on with what is known of
+    // the turn. Where the turn has more positions than memory may be had for, those that are not
+    // followed up are evaluated as they are.
+    bool begin(const P& root, uint64_t max_bytes) {
         root_ = find(root);
         num_evaluated_ = 0;
-        if (root_ != kNoIndex) return;
+        if (root_ != kNoIndex && nodes_[root_].num_ways > 0) return false;
         forget();
         player_ = root.to_move();
         root_ = add(root);
-        expand_all();
+        expand_all(max_bytes / sizeof(Node));
+        return true;
     }
 
     // A new turn: nothing that was found is of use.
@@ -116,6 +120,7 @@ class TurnSearch {
         uint32_t first_way = 0, num_ways = 0;  // none at an end of the turn
         float value_player = 0;                // in the view of who searches, scaled to 1
         float outcomes_player[kMaxOutcomes] = {};
+        bool is_end = false;
     };
     struct Way {
         Action action;
@@ -130,7 +135,8 @@ class TurnSearch {
         const bool over = position.to_move() == kOver;
         const int observer = over ? int(player_) : observer_of(position);
         position.observe(observer, observation_.data());
-        return hash_bytes(observation_, uint64_t(observer) + (over ? 2 : 0));
+        const int kind = over ? 2 : position.to_move() == kChance ? 4 : 0;
+        return hash_bytes(observation_, uint64_t(observer + kind));
     }
 
     uint32_t find(const P& position) {
@@ -158,12 +164,18 @@ class TurnSearch {
         if (position.to_move() == kOver) {
             Node& end = nodes_.back();
             const int outcome = position.outcome(player_);
+            end.is_end = true;
             end.outcomes_player[outcome] = 1;
             end.value_player = outcomes_.scaled_reward(outcome);
         } else if (position.to_move() != player_) {
-            to_evaluate_.push_back(index);
+            end_at(index);
         }
         return index;
+    }
+
+    void end_at(uint32_t index) {
+        nodes_[index].is_end = true;
+        to_evaluate_.push_back(index);
     }
 
     void grow_table() {
@@ -173,11 +185,11 @@ class TurnSearch {
 
     // Finds all positions of the turn. Those within it are listed in `from_the_end_` after all that
     // they lead to.
-    void expand_all() {
+    void expand_all(uint64_t max_nodes) {
         std::vector<std::pair<uint32_t, uint32_t>> path;  // nodes, with the way to be followed next
         const auto enter = [&](uint32_t index) {
-            const bool within = nodes_[index].position.to_move() == player_;
-            if (!within || nodes_[index].num_ways > 0) return;
+            if (nodes_[index].is_end || nodes_[index].num_ways > 0) return;
+            if (index != root_ && nodes_.size() >= max_nodes) return end_at(index);
             legal_.resize(facts_->num_actions);
             legal_.resize(nodes_[index].position.legal_actions(legal_.data()));
             nodes_[index].first_way = uint32_t(ways_.size());

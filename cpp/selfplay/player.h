@@ -120,12 +120,12 @@ class SelfPlayer {
     }
 
     void begin_search(GroupMemory& memory) {
-        version_ = memory.version;
         searching_ = true;
         if (options_.whole_turns) {
-            turns_.begin(position_);
+            if (turns_.begin(position_, options_.search.max_bytes)) version_ = memory.version;
             return;
         }
+        version_ = memory.version;
         full_ = options_.full_search_share >= 1 || rng_.uniform() < options_.full_search_share;
         SearchOptions search = options_.search;
         if (!full_) {

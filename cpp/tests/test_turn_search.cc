@@ -19,7 +19,7 @@ RootResult searched(TurnSearch<Backgammon>& search, const Backgammon& position,
                     EvaluatorKind kind) {
     CoreEvaluator evaluator(kind, kFacts, 1);
     std::vector<uint8_t> observation(kFacts.observation_bytes);
-    search.begin(position);
+    search.begin(position, 1 << 26);
     while (search.gather(observation.data()))
         REQUIRE(search.absorb(
             evaluator.evaluate(search.leaf_position(), search.leaf_observer(), observation)));
@@ -123,9 +123,26 @@ TEST_SUITE("turn search") {
         CHECK(sum == doctest::Approx(1));
     }
 
+    TEST_CASE("where memory is short, positions within the turn are evaluated as they are") {
+        TurnSearch<Backgammon> search(kFacts);
+        const Backgammon position = read(kStart + " 22");
+        std::vector<uint8_t> observation(kFacts.observation_bytes);
+        CoreEvaluator evaluator(EvaluatorKind::uniform, kFacts, 1);
+        REQUIRE(search.begin(position, 1));
+        uint32_t num_within = 0;
+        while (search.gather(observation.data())) {
+            num_within += search.leaf_position().to_move() == position.to_move();
+            REQUIRE(search.absorb(
+                evaluator.evaluate(search.leaf_position(), search.leaf_observer(), observation)));
+        }
+        std::vector<Action> legal(kFacts.num_actions);
+        CHECK(num_within == uint32_t(position.legal_actions(legal.data())));
+        CHECK(search.result(25).num_simulations == num_within);
+    }
+
     TEST_CASE("numbers that are not finite are refused") {
         TurnSearch<Backgammon> search(kFacts);
-        search.begin(read(kStart + " 31"));
+        search.begin(read(kStart + " 31"), 1 << 26);
         std::vector<uint8_t> observation(kFacts.observation_bytes);
         REQUIRE(search.gather(observation.data()));
         std::vector<float> logits(kFacts.num_actions, 0.0f);

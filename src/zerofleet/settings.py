@@ -119,7 +119,8 @@ class SelfPlayConfig(Section):
     """Weigh every position in which a turn can end, by one look of the network each, instead of a
     search; only where nothing is hidden. For games such as backgammon, where a turn is several
     decisions and few simulations hardly see its end. gumbel_c_visit and gumbel_c_scale say how
-    sharply the policy prefers what is worth more."""
+    sharply the policy prefers what is worth more; of the other settings of searches only max_bytes
+    counts then."""
 
     temperature: Weight = 1
     """Actions are drawn in proportion to visits ** (1 / temperature) (PUCT, whole turns). Higher

@@ -32,12 +32,6 @@ def new_trainer(game, device=CUDA, compiles=False, settings=SETTINGS):
     return Trainer(nets.build(game, "tiny"), settings, device, compiles)
 
 
-def not_finite(batch):
-    return dataclasses.replace(
-        batch, format=dataclasses.replace(batch.format, search_share=math.nan)
-    )
-
-
 @pytest.fixture(autouse=True)
 def exact_products():
     before = torch.get_float32_matmul_precision()

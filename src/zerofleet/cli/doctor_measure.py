@@ -17,6 +17,7 @@ from zerofleet.training import Trainer, set_up_torch
 GAME, NETWORK = "connect4", "tiny"
 BATCH_SIZE = 256
 NUM_GAMES = 16
+STEPS_AT_ONCE = 8
 """To train on."""
 REPLAY = ReplayConfig(window_positions=4096, least_positions=1)
 
@@ -59,7 +60,13 @@ def training(game: Game, seconds: float) -> str:
         replay.accept(list(play(game, "hash", num_episodes=NUM_GAMES, num_simulations=8)))
         settings = TrainConfig(batch_size=BATCH_SIZE)
         trainer = Trainer(nets.build(game, NETWORK), settings, device, compiles=False)
-        rate = rate_of(lambda: trainer.step(replay.sampler.sample(BATCH_SIZE)), seconds)
+
+        def steps() -> None:
+            for _ in range(STEPS_AT_ONCE):
+                trainer.step(replay.sampler.sample(BATCH_SIZE))
+            trainer.wait()
+
+        rate = STEPS_AT_ONCE * rate_of(steps, seconds)
         replay.close()
     return f"{rate:,.1f} steps/s, {rate * BATCH_SIZE:,.0f} samples/s on {device}"
 

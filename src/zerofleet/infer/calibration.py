@@ -83,7 +83,7 @@ def calibrate(
     path = cache_folder() / "batch-sizes" / f"{key_for(network.spec, kind, picked)}.json"
     try:
         return Calibration(read_rates(path, sizes), was_kept=True)
-    except (OSError, ValueError):  # not there yet, or damaged
+    except (OSError, TypeError, ValueError):  # not there yet, or damaged
         rates = measured(network, kind, device, sizes, some_observations(game))
         with suppress(OSError):  # where nothing can be kept, it is measured each time
             put_in_cache(path, json.dumps(rates).encode())

@@ -66,6 +66,8 @@ class Network(nn.Module):
     """
 
     Options: ClassVar[type[NetworkOptions]]
+    trains_compiled: ClassVar[bool] = True
+    """Whether its training may be compiled on a GPU."""
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()

@@ -19,9 +19,13 @@ class SelfPlaySettings(SearchSettings, total=False):
     cheap_simulations: int
     """Simulations of a cheap search."""
 
+    whole_turns: bool
+    """Weigh every end of a turn instead of searching; only where nothing is hidden. What is set for
+    searches then does not count, but for gumbel_c_visit, gumbel_c_scale and max_bytes."""
+
     temperature: float
-    """Actions are drawn in proportion to visits ** (1 / temperature). Higher plays more varied and
-    weaker games."""
+    """Actions are drawn in proportion to visits ** (1 / temperature) (PUCT, whole turns). Higher
+    plays more varied and weaker games."""
 
     final_temperature: float
     """The temperature after temperature_drop_move decisions. 0 plays the best action."""

@@ -38,6 +38,7 @@ def main(folder: Path, rank: int) -> None:
             with trainer.on_own_stream():
                 rows = member.receive(spec, step["num_rows"], device)
                 trainer.step_on(rows, step["progress"])
+            trainer.drop_reports()  # process 0 has them, and refuses what is not finite
 
 
 if __name__ == "__main__":

@@ -62,7 +62,9 @@ class Staging:
 
     def _next_slot(self, packed: PackedRows) -> Slot:
         if not self._slots or self._slots[0].pinned.rows_BR.shape != packed.rows_BR.shape:
-            torch.cuda.synchronize(self._device)  # what is under way reads the slots that go
+            # What is under way reads the slots that go. Not the whole device: a capture of another
+            # thread would break.
+            torch.cuda.current_stream(self._device).synchronize()
             self._slots = [Slot.like(packed, self._device) for _ in range(NUM_SLOTS)]
         self._num_brought += 1
         return self._slots[self._num_brought % NUM_SLOTS]

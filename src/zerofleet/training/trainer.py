@@ -46,9 +46,9 @@ class Trainer:
     self-play and players get.
 
     On CUDA it works in a stream of its own, of the lowest priority, and `step` does not wait for
-    it; with `compiles` forward pass and losses are compiled. What steps found is read when it is
-    asked for, or when there is much of it; NotFinite comes then, and names the step. All else that
-    gives something away waits for all steps first.
+    it; with `compiles` forward pass and losses are compiled, if the network's may be. What steps
+    found is read when it is asked for, or when there is much of it; NotFinite comes then, and names
+    the step. All else that gives something away waits for all steps first.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Trainer:
     ) -> None:
         self.settings = settings
         self.device = device
-        self.compiles = compiles and device.type == "cuda"
+        self.compiles = compiles and device.type == "cuda" and network.trains_compiled
         self.network = network.to(device).train()
         # Convolutions are a third faster so, also on a CPU; other layers do not mind.
         self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -107,6 +107,11 @@ class Trainer:
         self.wait()
         reports, self._reports = self._reports, []
         return reports
+
+    def drop_reports(self) -> None:
+        """For a process whose numbers nobody asks for."""
+        self._unread.clear()
+        self._reports.clear()
 
     def wait(self) -> None:
         """For all steps. NotFinite where one of them found such a number."""
