@@ -13,6 +13,7 @@ from typing import Any
 
 from zerofleet import games
 from zerofleet.errors import BadText, Inconsistent, Unsupported, ZerofleetError
+from zerofleet.files import own_folder
 from zerofleet.settings import (
     Config,
     GameConfig,
@@ -64,11 +65,7 @@ OWN_GAME = "own"
 
 def presets_folder() -> Path:
     """The folder with a folder of presets per game: in the package, or in a checkout."""
-    package = Path(__file__).parent
-    for folder in (package / "configs", package.parents[1] / "configs"):
-        if folder.is_dir():
-            return folder
-    raise Unsupported(f"{package}: the presets that belong to it are missing; install it again")
+    return own_folder("configs", "configs", "presets")
 
 
 def preset_names(game: str) -> list[str]:

@@ -1,7 +1,19 @@
-"""Writing files so that a crash leaves the old one or the new one, never half of one."""
+"""Files: those that belong to zerofleet, and writing so that a crash leaves the old one or the new
+one, never half of one."""
 
 import os
 from pathlib import Path
+
+from zerofleet.errors import Unsupported
+
+
+def own_folder(installed: str, in_checkout: str, what: str) -> Path:
+    """A folder that belongs to zerofleet: in the package, or in the checkout that it runs from."""
+    package = Path(__file__).parent
+    for folder in (package / installed, package.parents[1] / in_checkout):
+        if folder.is_dir():
+            return folder
+    raise Unsupported(f"{package}: the {what} that belong to it are missing; install it again")
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -5,6 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import torch
+from played_games import played
 
 import zerofleet as zf
 from zerofleet._core import window_rows
@@ -13,18 +14,6 @@ from zerofleet.replay import Sampler, Window
 from zerofleet.training.unpack import PackedRows, TensorBatch, Unpacker
 
 CPU = torch.device("cpu")
-
-
-def played(name, num_episodes, options=(), **settings):
-    game = zf.games.get(name, **dict(options))
-    data = zf.selfplay.play(
-        game,
-        "hash",
-        num_episodes=num_episodes,
-        num_threads=0,
-        **({"num_simulations": 4} | settings),
-    )
-    return game, [zf.games.Episode.decode(each) for each in data]
 
 
 def filled(game, episodes):

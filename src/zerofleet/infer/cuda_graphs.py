@@ -18,7 +18,7 @@ from zerofleet.infer.evaluator import Observations, Rows
 from zerofleet.infer.gpu_weights import GpuWeights
 from zerofleet.infer.pipeline import Finished
 from zerofleet.nets import NetworkSpec
-from zerofleet.nets.compiled import ONE_AT_A_TIME, capturing
+from zerofleet.nets.compiled import ONE_AT_A_TIME, capturing, waited_event
 
 LEAST_SIZE = 64
 NUM_WARM_UPS = 3
@@ -53,11 +53,6 @@ class PinnedRows:
         return logits[:num_rows].numpy(), outcomes[:num_rows].numpy()
 
 
-def timed_event() -> torch.cuda.Event:
-    """Whoever waits for it leaves the core to others meanwhile."""
-    return torch.cuda.Event(enable_timing=True, blocking=True)  # type: ignore[no-untyped-call]
-
-
 class GpuClock:
     """When events happened on the GPU, in seconds.
 
@@ -65,7 +60,7 @@ class GpuClock:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._base = timed_event()
+        self._base = waited_event(timed=True)
         self._base.record(torch.cuda.current_stream(device))
         self._base.synchronize()
         self._base_s = 0.0
@@ -107,7 +102,7 @@ class CudaLane:
         size = self.size_for(num_rows)
         captured = self.captured(size)
         np.copyto(rows.observations.numpy()[:num_rows], observations_BN)
-        begin, end = timed_event(), timed_event()
+        begin, end = waited_event(timed=True), waited_event(timed=True)
         with self._weights.lock, torch.cuda.stream(self.stream):
             begin.record()
             captured.observations_SN[:num_rows].copy_(

@@ -31,6 +31,13 @@ def compiled(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
     return torch.compile(function, fullgraph=True, dynamic=False)
 
 
+def waited_event(timed: bool = False) -> torch.cuda.Event:
+    """Whoever waits for it leaves the core, and Python, to others meanwhile."""
+    return torch.cuda.Event(  # type: ignore[no-untyped-call]
+        enable_timing=timed, blocking=True
+    )
+
+
 @contextmanager
 def capturing(graph: torch.cuda.CUDAGraph, stream: torch.cuda.Stream) -> Iterator[None]:
     """What is asked of a GPU within is not done, but becomes the graph.

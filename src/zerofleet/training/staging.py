@@ -4,16 +4,12 @@ from dataclasses import dataclass
 
 import torch
 
+from zerofleet.nets.compiled import waited_event
 from zerofleet.replay import Batch
 from zerofleet.training.unpack import PackedRows
 
 NUM_SLOTS = 2
 """Batches under way; so steps that whoever trains may be ahead of the GPU."""
-
-
-def event() -> torch.cuda.Event:
-    """Whoever waits for it leaves the core, and Python, to others meanwhile."""
-    return torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,7 @@ class Slot:
     def like(cls, packed: PackedRows, device: torch.device) -> "Slot":
         pinned = PackedRows(*(torch.empty_like(each, pin_memory=True) for each in packed))
         on_device = PackedRows(*(torch.empty_like(each, device=device) for each in packed))
-        return cls(pinned, on_device, event(), event())
+        return cls(pinned, on_device, waited_event(), waited_event())
 
 
 class Staging:

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.errors import BadBytes
+from zerofleet.files import own_folder
 
 TENSORS, MANIFEST = "weights.safetensors", "weights.json"
 
@@ -36,11 +37,7 @@ class BestWeights:
 
 def best_folder() -> Path:
     """The folder with a folder of weights per variant: in the package, or in a checkout."""
-    package = Path(__file__).parents[1]
-    for folder in (package / "best", package.parents[1] / "weights"):
-        if folder.is_dir():
-            return folder
-    raise Unsupported(f"{package}: the weights that belong to it are missing; install it again")
+    return own_folder("best", "weights", "weights")
 
 
 def all_best() -> list[BestWeights]:

@@ -44,7 +44,7 @@ class WeightsStore:
     def publish(self, weights: Weights) -> None:
         """Writes a version whole, then its manifest. A version is never written twice."""
         data = save_tensors(weights.tensors)
-        write_whole(self._tensors_path(weights.version), data)
+        write_whole(self.tensors_path(weights.version), data)
         manifest = {
             "version": weights.version,
             "sha256": hashlib.sha256(data).hexdigest(),
@@ -60,7 +60,7 @@ class WeightsStore:
 
     def load(self, version: int) -> Weights:
         """A version, checked: hash and finite numbers. BadWeights names what is wrong."""
-        return read_weights(self._tensors_path(version), f"weights {version}")
+        return read_weights(self.tensors_path(version), f"weights {version}")
 
     def load_newest(self) -> tuple[Weights | None, list[str]]:
         """The newest good version, if any, and what was wrong with newer ones."""
@@ -81,9 +81,9 @@ class WeightsStore:
         for version in set(self.versions()) - set(keep):
             if not self._rating_path(version).exists():
                 self._manifest_path(version).unlink()
-                self._tensors_path(version).unlink()
+                self.tensors_path(version).unlink()
 
-    def _tensors_path(self, version: int) -> Path:
+    def tensors_path(self, version: int) -> Path:
         return self.folder / f"{version:09d}.safetensors"
 
     def _rating_path(self, version: int) -> Path:
