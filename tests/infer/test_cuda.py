@@ -11,7 +11,6 @@ import zerofleet as zf
 from zerofleet import infer
 from zerofleet.errors import BadText
 from zerofleet.infer import calibration
-from zerofleet.nets.layers import Attention
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
 
@@ -115,19 +114,3 @@ def test_all_sizes_for_a_gpu_are_tried_once(make_network, tmp_path, monkeypatch)
     assert sorted(found.rates) == list(calibration.GPU_SIZES)
     assert all(rate > 10_000 for rate in found.rates.values())
     assert calibration.calibrate(game, network, device="cuda").was_kept
-
-
-@pytest.mark.parametrize("bias_shape", [(5, 1, 24, 24), (5, 1, 1, 24), None])
-def test_attention_in_one_kernel_is_attention(bias_shape):
-    from zerofleet.infer.small_attention import FusedAttention
-
-    torch.manual_seed(1)
-    plain = Attention(128, 4, dropout=0).to("cuda")
-    rows_RW = torch.randn(5 * 24, 128, device="cuda")
-    bias = None
-    if bias_shape:
-        bias = torch.randn(bias_shape, device="cuda")
-        bias = torch.where(bias > 1, -1e4, bias)
-    with torch.no_grad():
-        got_RW, wanted_RW = (each(rows_RW, 24, bias) for each in (FusedAttention(plain), plain))
-    torch.testing.assert_close(got_RW, wanted_RW, atol=5e-3, rtol=5e-3)

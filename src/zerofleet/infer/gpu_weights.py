@@ -15,7 +15,7 @@ from zerofleet.infer.fused_layers import FoldedConv, FusedFeedForward
 from zerofleet.infer.torch_evaluator import as_tensor
 from zerofleet.nets import Network, from_spec
 from zerofleet.nets.board import ConvNorm
-from zerofleet.nets.layers import Attention, FeedForward
+from zerofleet.nets.layers import FeedForward
 from zerofleet.nets.onnx import Answers
 
 
@@ -103,12 +103,11 @@ def fused_copy(network: Network, device: torch.device, number_type: torch.dtype)
             module.to(number_type)
         elif isinstance(module, FeedForward):
             served.set_submodule(name, FusedFeedForward(*module))
-        elif isinstance(module, Attention) and device.type == "cuda":
-            # Needs Triton, which comes with the torch that knows CUDA.
-            from zerofleet.infer.small_attention import FusedAttention, can_fuse
+    if device.type == "cuda":
+        # Needs Triton, which comes with the torch that knows CUDA.
+        from zerofleet.nets.small_attention import fuse_attention
 
-            if can_fuse(module):
-                served.set_submodule(name, FusedAttention(module))
+        fuse_attention(served)
     return served
 
 

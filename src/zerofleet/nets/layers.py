@@ -3,8 +3,13 @@
 Shapes: B batch, T tokens, R = B * T rows, H heads, W width, K width of a head, I inputs.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
+
+Attend = Callable[[Tensor, int, int, Tensor | None], Tensor]
+"""See `attend_by_products`."""
 
 FEED_FORWARD = 3
 """Width between the two linear layers after attention, in widths of a token."""
@@ -38,11 +43,31 @@ class FeedForward(nn.Sequential):
         )
 
 
-class Attention(nn.Module):
-    """Self-attention after a norm, to be added to what went in.
+def attend_by_products(
+    both_R3W: Tensor, num_tokens: int, num_heads: int, bias_B1TT: Tensor | None
+) -> Tensor:
+    """What the tokens of each position take from one another, [R, W].
 
-    The products are plain batched ones: for two dozen tokens they beat fused attention.
+    Rows of `both_R3W` are a token's queries, keys and values, each head by head. The bias is for
+    logits: [B, 1, T, T], or [B, 1, 1, T] where all tokens look alike. The products are plain
+    batched ones: for two dozen tokens they beat torch's fused attention.
     """
+    head_width = both_R3W.shape[1] // (3 * num_heads)
+    by_head = both_R3W.reshape(-1, num_tokens, 3, num_heads, head_width)
+    query_BHTK, key_BHTK, value_BHTK = by_head.permute(2, 0, 3, 1, 4)
+    logits_BHTT = (query_BHTK * head_width**-0.5) @ key_BHTK.transpose(2, 3)
+    if bias_B1TT is not None:
+        logits_BHTT = logits_BHTT + bias_B1TT
+    mixed_BHTK = torch.softmax(logits_BHTT, dim=3) @ value_BHTK
+    mixed_RW: Tensor = mixed_BHTK.transpose(1, 2).reshape(-1, num_heads * head_width)
+    return mixed_RW
+
+
+class Attention(nn.Module):
+    """Self-attention after a norm, to be added to what went in."""
+
+    attend: Attend
+    """By products, unless told otherwise: a GPU has a kernel (nets/small_attention.py)."""
 
     def __init__(self, width: int, num_heads: int, dropout: float) -> None:
         super().__init__()
@@ -52,16 +77,11 @@ class Attention(nn.Module):
         self.query_key_value = nn.Linear(width, 3 * width)
         self.mix = nn.Linear(width, width)
         self.dropout = nn.Dropout(dropout)
+        self.attend = attend_by_products
 
     def forward(self, x_RW: Tensor, num_tokens: int, bias_B1TT: Tensor | None) -> Tensor:
         both_R3W = self.query_key_value(self.norm(x_RW))
-        by_head = both_R3W.reshape(-1, num_tokens, 3, self.num_heads, self.head_width)
-        query_BHTK, key_BHTK, value_BHTK = by_head.permute(2, 0, 3, 1, 4)
-        logits_BHTT = (query_BHTK * self.head_width**-0.5) @ key_BHTK.transpose(2, 3)
-        if bias_B1TT is not None:
-            logits_BHTT = logits_BHTT + bias_B1TT
-        mixed_BHTK = torch.softmax(logits_BHTT, dim=3) @ value_BHTK
-        mixed_RW = mixed_BHTK.transpose(1, 2).reshape(-1, self.num_heads * self.head_width)
+        mixed_RW = self.attend(both_R3W, num_tokens, self.num_heads, bias_B1TT)
         answer_RW: Tensor = self.dropout(self.mix(mixed_RW))
         return answer_RW
 

@@ -64,6 +64,11 @@ class Trainer:
         self.network = network.to(device).train()
         # Convolutions are a third faster so, also on a CPU; other layers do not mind.
         self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if device.type == "cuda":
+            # Needs Triton, which comes with the torch that knows CUDA.
+            from zerofleet.nets.small_attention import fuse_attention
+
+            fuse_attention(self.network)
         self.step_count = 0
         self.group = Group()
         self._step = Step(self.network, settings, device, self.compiles)

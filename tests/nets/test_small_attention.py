@@ -1,0 +1,122 @@
+"""Attention by kernels is attention by products, and so are its gradients.
+
+Where there is no GPU, but Triton, TRITON_INTERPRET=1 has the kernels run on a CPU.
+"""
+
+import os
+
+import pytest
+import torch
+
+from zerofleet.nets.layers import FORBIDDEN, Attention, attend_by_products
+
+pytest.importorskip("triton")
+
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = torch.device("cpu" if IS_INTERPRETED else "cuda")
+NUM_POSITIONS = 3
+
+pytestmark = pytest.mark.skipif(
+    not IS_INTERPRETED and not torch.cuda.is_available(), reason="there is no CUDA GPU here"
+)
+
+
+@pytest.fixture(autouse=True)
+def exact_products():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+def drawn_bias(kind, num_tokens):
+    """Masks and other numbers; each token may attend to the first at least."""
+    if kind == "none":
+        return None
+    num_looking = 1 if kind == "alike" else num_tokens
+    bias = torch.randn(NUM_POSITIONS, 1, num_looking, num_tokens)
+    bias = torch.where(bias > 0.5, FORBIDDEN, bias)
+    bias[..., 0] = 0.5
+    return bias.to(DEVICE)
+
+
+def mixed_and_gradient(attend, both_R3W, mixed_grad_RW, num_tokens, num_heads, bias):
+    both_R3W = both_R3W.detach().requires_grad_()
+    mixed_RW = attend(both_R3W, num_tokens, num_heads, bias)
+    (both_grad_R3W,) = torch.autograd.grad(mixed_RW, both_R3W, mixed_grad_RW.to(mixed_RW.dtype))
+    return mixed_RW.detach(), both_grad_R3W
+
+
+NUMBER_TYPES = {"float32": 1e-5, "float16": 3e-3, "bfloat16": 2e-2}
+"""And by how much of all numbers together those that they give may be off."""
+
+
+@pytest.mark.parametrize("number_type", NUMBER_TYPES)
+@pytest.mark.parametrize("bias_kind", ["none", "alike", "each"])
+@pytest.mark.parametrize("num_heads", [1, 2, 8])
+@pytest.mark.parametrize("num_tokens", [4, 8, 12, 17, 24])
+def test_kernels_give_what_products_give(num_tokens, num_heads, bias_kind, number_type):
+    if IS_INTERPRETED and number_type == "bfloat16":
+        pytest.skip("Triton's interpreter multiplies bfloat16 as if it were whole numbers")
+    from zerofleet.nets.small_attention import attend_by_kernel
+
+    torch.manual_seed(1)
+    width = 32 * num_heads
+    both_R3W = torch.randn(NUM_POSITIONS * num_tokens, 3 * width, device=DEVICE)
+    mixed_grad_RW = torch.randn(NUM_POSITIONS * num_tokens, width, device=DEVICE)
+    bias = drawn_bias(bias_kind, num_tokens)
+    rest = mixed_grad_RW, num_tokens, num_heads, bias
+    wanted = mixed_and_gradient(attend_by_products, both_R3W.double(), *rest)
+    found = mixed_and_gradient(attend_by_kernel, both_R3W.to(getattr(torch, number_type)), *rest)
+    for got, one in zip(found, wanted, strict=True):
+        assert got.dtype == getattr(torch, number_type)
+        assert (got - one).norm() <= NUMBER_TYPES[number_type] * one.norm()
+
+
+def test_what_may_attend_to_nothing_attends_as_if_to_all():
+    from zerofleet.nets.small_attention import attend_by_kernel
+
+    torch.manual_seed(1)
+    both_R3W = torch.randn(NUM_POSITIONS * 24, 3 * 64, device=DEVICE)
+    mixed_grad_RW = torch.randn(NUM_POSITIONS * 24, 64, device=DEVICE)
+    nothing = torch.full((NUM_POSITIONS, 1, 1, 24), FORBIDDEN, device=DEVICE)
+    wanted, found = (
+        mixed_and_gradient(attend_by_kernel, both_R3W, mixed_grad_RW, 24, 2, bias)
+        for bias in (None, nothing)
+    )
+    for got, one in zip(found, wanted, strict=True):
+        # Beside so large a number a thousandth of a logit is rounded away.
+        assert (got - one).norm() <= 2e-3 * one.norm()
+
+
+def test_a_gradient_that_is_spread_out_in_memory_is_read_right():
+    from zerofleet.nets.small_attention import attend_by_kernel
+
+    torch.manual_seed(1)
+    both_R3W = torch.randn(NUM_POSITIONS * 8, 3 * 64, device=DEVICE)
+    mixed_grad_RW = torch.randn(64, NUM_POSITIONS * 8, device=DEVICE).t()
+    wanted, got = (
+        mixed_and_gradient(attend, both_R3W, mixed_grad_RW, 8, 2, None)[1]
+        for attend in (attend_by_products, attend_by_kernel)
+    )
+    torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-5)
+
+
+def test_torch_finds_no_fault_with_the_operations():
+    from zerofleet.nets.small_attention import attend_op
+
+    torch.manual_seed(1)
+    both_R3W = torch.randn(2 * 8, 3 * 32, device=DEVICE, requires_grad=True)
+    bias = torch.randn(2, 1, 8, 8, device=DEVICE)
+    for each in (bias, None):
+        torch.library.opcheck(attend_op, (both_R3W, 8, 1, each))
+
+
+def test_only_heads_that_the_kernels_take_are_given_to_them():
+    from zerofleet.nets.small_attention import attend_by_kernel, fuse_attention
+
+    taken, too_narrow, not_a_power = Attention(64, 2, 0), Attention(16, 2, 0), Attention(48, 2, 0)
+    fuse_attention(torch.nn.ModuleList([taken, too_narrow, not_a_power]))
+    assert taken.attend is attend_by_kernel
+    assert too_narrow.attend is not_a_power.attend is attend_by_products
+    assert list(taken.state_dict()) == list(Attention(64, 2, 0).state_dict())
