@@ -1,8 +1,13 @@
-"""Training alone: samples a second, from a batch that lies ready and with sampling at each step."""
+"""Training alone: samples a second, from a batch that lies ready and with sampling at each step.
+
+And what the kernels of attention gain there, against plain products in the same minutes.
+"""
 
 import functools
+import statistics
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -10,6 +15,7 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.config import ReplayConfig, TrainConfig
+from zerofleet.nets.layers import Attention, attend_by_products
 from zerofleet.replay import Replay
 from zerofleet.training import Trainer
 
@@ -17,25 +23,70 @@ NUM_WARM_UPS = 5
 """Steps before the first that counts; the kernels are compiled and the graph is captured within."""
 
 
-def measure(game_name, preset, batch_size, seconds):
-    game = zf.games.get(game_name)
+NUM_TURNS = 3
+"""Of each of two trainers that are compared."""
+
+
+@contextmanager
+def sampler_of(game):
     with tempfile.TemporaryDirectory() as folder:
         replay = Replay(Path(folder), game, ReplayConfig(), seed=1)
         replay.accept(list(zf.selfplay.play(game, "uniform", num_episodes=200, num_simulations=8)))
         try:
-            return measure_steps(nets.build(game, preset), replay.sampler, batch_size, seconds)
+            yield replay.sampler
         finally:
             replay.close()
 
 
-def measure_steps(network, sampler, batch_size, seconds):
-    trainer = Trainer(network, TrainConfig(batch_size=batch_size), torch.device("cuda"))
-    batch = sampler.sample(batch_size)
+def trainer_of(game, preset, batch_size, has_kernel=True):
+    settings = TrainConfig(batch_size=batch_size)
+    trainer = Trainer(nets.build(game, preset), settings, torch.device("cuda"))
+    if not has_kernel:
+        for module in trainer.network.modules():
+            if isinstance(module, Attention):
+                module.attend = attend_by_products
+    return trainer
+
+
+def warm_up_s(trainer, batch):
     start = time.perf_counter()
     for _ in range(NUM_WARM_UPS):
         trainer.step(batch)
     trainer.wait()
-    compile_s = time.perf_counter() - start
+    return time.perf_counter() - start
+
+
+def measure(game_name, preset, batch_size, seconds):
+    game = zf.games.get(game_name)
+    with sampler_of(game) as sampler:
+        return measure_steps(trainer_of(game, preset, batch_size), sampler, batch_size, seconds)
+
+
+def measure_gain(game_name, preset, batch_size, seconds):
+    """With the kernels and without, by turns, so that both meet the GPU equally warm."""
+    game = zf.games.get(game_name)
+    with sampler_of(game) as sampler:
+        batch = sampler.sample(batch_size)
+    trainers = [trainer_of(game, preset, batch_size, has_kernel) for has_kernel in (True, False)]
+    compile_s, by_products_compile_s = (warm_up_s(trainer, batch) for trainer in trainers)
+    turns = [
+        [seconds_of(trainer, lambda: batch, seconds / 2 / NUM_TURNS)[0] for trainer in trainers]
+        for _ in range(NUM_TURNS)
+    ]
+    step_s, by_products_s = (statistics.median(each) for each in zip(*turns, strict=True))
+    return {
+        "samples_per_s": batch_size / step_s,
+        "by_products_samples_per_s": batch_size / by_products_s,
+        "gain": by_products_s / step_s,
+        "step_ms": 1000 * step_s,
+        "compile_s": compile_s,
+        "by_products_compile_s": by_products_compile_s,
+    }
+
+
+def measure_steps(trainer, sampler, batch_size, seconds):
+    batch = sampler.sample(batch_size)
+    compile_s = warm_up_s(trainer, batch)
     step_s, _ = seconds_of(trainer, lambda: batch, seconds / 2)
     step_sampled_s, host_s = seconds_of(trainer, lambda: sampler.sample(batch_size), seconds / 2)
     start = time.perf_counter()
@@ -72,4 +123,8 @@ MEASUREMENTS = {
         ("gomoku", "medium", 4096),
         ("backgammon", "small", 4096),
     ]
+} | {
+    "training beastybar large 16384 attention": functools.partial(
+        measure_gain, "beastybar", "large", 16384
+    )
 }

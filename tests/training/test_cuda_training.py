@@ -10,6 +10,7 @@ import zerofleet as zf
 from zerofleet import nets
 from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig, TrainConfig
+from zerofleet.nets.layers import Attention, attend_by_products
 from zerofleet.replay import Sampler, Window
 from zerofleet.training import NotFinite, Trainer
 
@@ -27,9 +28,18 @@ def batches_of(game, num_batches, batch_size=SETTINGS.batch_size):
     return [sampler.sample(batch_size) for _ in range(num_batches)]
 
 
-def new_trainer(game, device=CUDA, compiles=False, settings=SETTINGS):
+def new_trainer(game, device=CUDA, compiles=False, settings=SETTINGS, preset="tiny"):
     torch.manual_seed(1)
-    return Trainer(nets.build(game, "tiny"), settings, device, compiles)
+    return Trainer(nets.build(game, preset), settings, device, compiles)
+
+
+def without_kernel(trainer):
+    """The same trainer; its network attends by plain products."""
+    for module in trainer.network.modules():
+        if isinstance(module, Attention):
+            assert module.attend is not attend_by_products
+            module.attend = attend_by_products
+    return trainer
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +128,46 @@ def test_losses_fall_in_half_precision(precision):
         trainer.step(batch)
     first, *_, last = trainer.take_reports()
     assert last.values["loss"] < 0.9 * first.values["loss"]
+
+
+def test_gradients_by_the_kernel_are_those_by_products():
+    game = zf.games.get("beastybar")
+    batch, *_ = batches_of(game, 1, batch_size=32)
+
+    def gradients(precision, has_kernel):
+        settings = SETTINGS.model_copy(update={"precision": precision, "max_grad_norm": 1e6})
+        trainer = new_trainer(game, settings=settings, preset="large")
+        if not has_kernel:
+            without_kernel(trainer)
+        trainer.step(batch)
+        trainer.wait()
+        return {name: each.grad for name, each in trainer.network.named_parameters()}
+
+    def norm(tensors):
+        return torch.stack([each.norm() for each in tensors]).norm()
+
+    wanted, found = gradients("fp32", has_kernel=False), gradients("fp32", has_kernel=True)
+    for name, one in wanted.items():
+        error = (found[name] - one).norm()
+        assert error <= 1e-3 * one.norm() + 1e-6 * norm(wanted.values()), name
+    # Rounding decides about some ReLU, so the error differs much: here it is one to five percent.
+    rounded = gradients("bf16", has_kernel=True)
+    assert norm(rounded[name] - one for name, one in wanted.items()) <= 0.15 * norm(wanted.values())
+
+
+def test_compiled_steps_from_a_graph_take_the_same_course_with_the_kernel():
+    game = zf.games.get("beastybar")
+    batch, *_ = batches_of(game, 1)
+    settings = SETTINGS.model_copy(update={"precision": "bf16"})
+
+    def losses_of(trainer):
+        for _ in range(30):
+            trainer.step(batch)
+        return [report.values["loss"] for report in trainer.take_reports()]
+
+    losses = losses_of(new_trainer(game, compiles=True, settings=settings, preset="small"))
+    expected = losses_of(without_kernel(new_trainer(game, settings=settings, preset="small")))
+    # Later on rounding takes them apart, on the same way down.
+    assert losses[:12] == pytest.approx(expected[:12], abs=0.05)
+    assert losses[-1] < 0.6 * losses[0]
+    assert expected[-1] < 0.6 * expected[0]
