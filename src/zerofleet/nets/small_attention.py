@@ -2,7 +2,7 @@
 
 Plain products write queries, keys, logits and shares out and read them back; for two dozen tokens
 all of that fits into registers. A program takes some heads of one position. On the way back the
-shares are computed again, which is cheaper than to have kept them.
+shares are computed again, so that they need not be kept.
 
 Products are of the numbers' own type and summed up in float32; logits and shares are float32.
 
@@ -162,7 +162,7 @@ def launch(
     )
 
 
-# What the compiler sees of the kernels is this: compiled along with the rest they were slower.
+# What the compiler sees of the kernels is this: compiled along with the rest the first was slower.
 @torch.library.custom_op("zerofleet::attend", mutates_args=())
 def attend_op(both_R3W: Tensor, num_tokens: int, num_heads: int, bias: Tensor | None) -> Tensor:
     mixed_RW = both_R3W.new_empty(both_R3W.shape[0], both_R3W.shape[1] // 3)
