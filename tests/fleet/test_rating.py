@@ -57,6 +57,15 @@ def test_an_unknown_opponent_is_refused_before_anything_is_played(tmp_path):
     assert ratings(tmp_path / "r") == []
 
 
+def test_a_run_told_to_use_the_cpu_leaves_a_gpu_alone_in_its_ratings_too(tmp_path, monkeypatch):
+    """Whoever went to the GPU that there seems to be would fail, where there is none."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    settings = [*SMALL, "run.device=cpu", "rating.every=0", "rating.final_games=2"]
+    zf.train("tictactoe", run="r", steps=20, settings=settings)
+    assert [record["opponent"] for record in ratings(tmp_path / "r")] == ["random", "start"]
+
+
 def test_ctrl_c_in_the_last_rating_ends_it_and_keeps_the_run(tmp_path):
     settings = [*SMALL, "rating.every=0", "rating.final_games=100000"]
     process = subprocess.Popen(

@@ -31,12 +31,15 @@ class Interrupted(Exception):
 
 
 class Rater:
+    """Its opponents' networks compute on `device`, as the run's own does."""
+
     def __init__(
         self,
         game: Game,
         run: Run,
         settings: RatingConfig,
         make_evaluator: Callable[[], Evaluator],
+        device: str,
         weights: WeightsStore,
         bus: MemoryBus,
         metrics: MetricsLog,
@@ -59,7 +62,7 @@ class Rater:
         # All players are made now: an unknown one is refused before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
         self._evaluator = make_evaluator()
-        self._opponents = {text: self._maker_of(text) for text in self._known_opponents()}
+        self._opponents = {text: self._maker_of(text, device) for text in self._known_opponents()}
 
     def is_due(self) -> bool:
         """Whether it is time to rate again, and the last rating is over."""
@@ -146,10 +149,10 @@ class Rater:
             opponents.remove(START)
         return opponents
 
-    def _maker_of(self, opponent: str) -> Callable[[], arena.Player]:
+    def _maker_of(self, opponent: str, device: str) -> Callable[[], arena.Player]:
         if opponent == START:
             opponent = f"run:{self._run.name}@0,sims={self.settings.simulations}"
-        return player_maker(self._game, opponent)
+        return player_maker(self._game, opponent, device)
 
     def _progress_of(self, version: int, opponent: str) -> Callable[[int, int], None]:
         def show(num_done: int, num_games: int) -> None:
