@@ -5,7 +5,6 @@ without games: what self-play is held against. "one by one" waits for each answe
 """
 
 import functools
-import itertools
 import time
 
 import numpy as np
@@ -14,6 +13,7 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.infer import CudaEvaluator
+from zerofleet.infer.calibration import NUM_SLOTS, rate_of
 
 PRESETS = {
     "beastybar": ["large", "cards-medium", "cards-small", "places-large", "places-medium"],
@@ -78,41 +78,13 @@ def evaluator_of(network):
     return CudaEvaluator(network, torch.device("cuda"), compiles=compiles)
 
 
-def pipelined(pipeline, num_slots, batches):
-    """The answers to batches, in their order, through a pipeline that is kept full."""
-    slots = itertools.cycle(range(num_slots))
-    for batch in batches:
-        if not pipeline.has_room:
-            yield pipeline.collect()
-        pipeline.submit(next(slots), batch)
-    while pipeline.num_under_way:
-        yield pipeline.collect()
-
-
-def bare_rate(pipeline, num_slots, batch, seconds):
-    """Answers per second for one batch again and again."""
-    end = time.perf_counter() + seconds + 0.3
-
-    def until_the_end():
-        while time.perf_counter() < end:
-            yield batch
-
-    num_rows, start = 0, None
-    for answered in pipelined(pipeline, num_slots, until_the_end()):
-        if start is None and time.perf_counter() > end - seconds:
-            start = time.perf_counter()
-        elif start is not None:
-            num_rows += len(answered.outcomes_BO)
-    return num_rows / (time.perf_counter() - start)
-
-
 def bare(game_name, preset, size, seconds):
     evaluator = evaluator_of(network_of(game_name, preset))
     start = time.perf_counter()
-    pipeline = evaluator.pipeline(4, size)
+    pipeline = evaluator.pipeline(NUM_SLOTS, size)
     ready_s = time.perf_counter() - start
     batch = batch_of(game_name, size)
-    rate = bare_rate(pipeline, 4, batch, seconds)
+    rate = rate_of(pipeline, batch, seconds)
     evaluator(batch)
     num_batches, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds / 4:
@@ -153,7 +125,9 @@ def check(game_name, preset, seconds):
         output = network(torch.from_numpy(batch))
     wanted = output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
     evaluator = evaluator_of(network)
-    (answered,) = pipelined(evaluator.pipeline(1, size), 1, [batch])
+    pipeline = evaluator.pipeline(1, size)
+    pipeline.submit(0, batch)
+    answered = pipeline.collect()
     found = errors_of((answered.policy_logits_BA, answered.outcomes_BO), wanted)
     called = errors_of(evaluator(batch), wanted)
     for errors in (found, called):

@@ -13,11 +13,12 @@ import time
 
 import numpy as np
 import torch
-from gpu.inference import bare_rate, batch_of, batch_size, evaluator_of, network_of
+from gpu.inference import batch_of, batch_size, evaluator_of, network_of
 
 import zerofleet as zf
 from zerofleet import _core
 from zerofleet.bus import MemoryBus
+from zerofleet.infer.calibration import rate_of
 from zerofleet.infer.nvml import open_gauges
 from zerofleet.selfplay.worker import Worker
 
@@ -108,7 +109,7 @@ def spread(driver, game, num_groups, num_games, leaves_per_game):
 def measure(game_name, preset, settings, seconds):
     game, size = zf.games.get(game_name), batch_size(game_name, preset)
     pipeline = evaluator_of(network_of(game_name, preset)).pipeline(NUM_GROUPS, size)
-    bare = bare_rate(pipeline, NUM_GROUPS, batch_of(game_name, size), min(2.0, seconds))
+    bare = rate_of(pipeline, batch_of(game_name, size), min(2.0, seconds))
     found = measure_games(game, settings, pipeline, size, seconds)
     return found | {
         "bare_inferences_per_s": bare,

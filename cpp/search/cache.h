@@ -2,7 +2,9 @@
 //
 // Entries of any length follow one another in rings of fixed size, so the oldest are overwritten
 // first and memory is bounded. A stored answer is the very one that was given, so a hit changes the
-// cost of a search, never its result.
+// cost of a search, never its result, as long as the weights stay. Where they change in the midst
+// of a search, its answers are still kept under the version that it began with: what is found is by
+// the weights of that version or by newer ones.
 //
 // Any number of threads may share a cache, and none ever waits for another. An entry lies in the
 // shard that its key names; who comes to a shard while another thread is at it finds nothing there,

@@ -129,4 +129,24 @@ class OutcomeTable {
     int opposite_[kMaxOutcomes] = {};
 };
 
+// Adds up the outcomes of evaluations and of ends of games, all in one player's view.
+class OutcomeSums {
+  public:
+    void add(int num_outcomes, const float* outcomes) {
+        for (int i = 0; i < num_outcomes; ++i) sums_[i] += outcomes[i];
+    }
+    void add_end(int outcome) { sums_[outcome] += 1; }
+    // The distribution over all that was added; false where that is nothing.
+    bool mean(int num_outcomes, float* outcomes) const {
+        double sum = 0;
+        for (int i = 0; i < num_outcomes; ++i) sum += sums_[i];
+        if (sum <= 0) return false;
+        for (int i = 0; i < num_outcomes; ++i) outcomes[i] = float(sums_[i] / sum);
+        return true;
+    }
+
+  private:
+    double sums_[kMaxOutcomes] = {};
+};
+
 }  // namespace zf

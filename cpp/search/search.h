@@ -11,9 +11,9 @@
 // no sign is turned on the way up, whoever moves; a node turns them once, when it chooses.
 //
 // Where hands are hidden, each simulation draws a hidden state that the searching player (who is to
-// move at the root) finds possible. The searcher's own nodes are told apart by what it has seen by
-// then. An opponent's node chooses among what is legal in the drawn state, with priors from the
-// opponent's own observation; every value comes from the searcher's observation.
+// move at the root) finds possible; position_nodes.h says at which node it then stands. An
+// opponent's node chooses among what is legal in the drawn state, with priors from the opponent's
+// own observation; every value comes from the searcher's observation.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,12 @@
 #include "games/game.h"
 #include "search/backup.h"
 #include "search/cache.h"
+#include "search/leaf_answers.h"
 #include "search/options.h"
+#include "search/position_nodes.h"
 #include "search/root.h"
 #include "search/selection.h"
+#include "search/simulation.h"
 #include "search/tree.h"
 
 namespace zf {
@@ -32,7 +35,8 @@ template <Game P>
 class Search {
   public:
     // `facts` must outlive the search.
-    explicit Search(const Facts& facts) : facts_(&facts), outcomes_(facts) {}
+    explicit Search(const Facts& facts)
+        : facts_(&facts), outcomes_(facts), nodes_(facts), answers_(facts) {}
 
     // Starts on a position that is not over, with an empty tree. The cache may be null; `version`
     // is that of the weights that evaluate. Draws and noise depend on `seed` alone.
@@ -50,7 +54,7 @@ class Search {
                      const SearchOptions& options, uint64_t seed, uint64_t version,
                      EvaluationCache* cache) {
         const bool keeps = !facts_->hidden && options.root == RootKind::puct;
-        const uint32_t index = keeps ? find_node(played) : kNoIndex;
+        const uint32_t index = keeps ? tree_.find_evaluated(root_node_, played) : kNoIndex;
         if (index != kNoIndex) {
             tree_.copy_subtree(index, scratch);
             std::swap(tree_, scratch);
@@ -82,7 +86,10 @@ class Search {
                     abandon(simulation);
                     return -1;
                 case Descent::leaf:
-                    if (answer_from_cache(simulation, observation)) break;
+                    if (answers_.find(simulation, observation)) {
+                        apply(simulation);
+                        break;
+                    }
                     simulation.state = State::out;
                     ++num_out_;
                     return slot;
@@ -95,10 +102,8 @@ class Search {
     // finite.
     bool absorb(int slot, const Evaluation& evaluation) {
         Simulation& simulation = simulations_[slot];
-        if (!read_evaluation(evaluation, simulation)) return false;
+        if (!answers_.take(evaluation, simulation)) return false;
         --num_out_;
-        EvaluationCache* cache = simulation.purpose == Purpose::priors ? row_cache() : cache_;
-        if (cache) cache->store(simulation.key, outcomes_.count(), simulation.evaluated);
         apply(simulation);
         return true;
     }
@@ -114,14 +119,8 @@ class Search {
         const float largest = facts_->largest_reward();
         root_.report(tree_, largest, result);
         result.outcomes_to_move.resize(outcomes_.count());
-        double sum = 0;
-        for (int i = 0; i < outcomes_.count(); ++i) sum += outcome_sums_[i];
-        if (sum > 0) {
-            for (int i = 0; i < outcomes_.count(); ++i)
-                result.outcomes_to_move[i] = float(outcome_sums_[i] / sum);
-        } else {
+        if (!outcome_sums_.mean(outcomes_.count(), result.outcomes_to_move.data()))
             outcomes_.with_mean(result.value_to_move / largest, result.outcomes_to_move.data());
-        }
         result.num_simulations = num_completed_;
         result.depth = depth_;
         result.num_nodes = tree_.num_nodes();
@@ -133,28 +132,10 @@ class Search {
   private:
     static constexpr int kMaxPasses = 256;
 
-    enum class State : uint8_t { free, descending, out };
-    // What a leaf is evaluated for: a new node (priors too where the observer decides there), or
-    // only the priors that an opponent's node lacks for the hand drawn.
-    enum class Purpose : uint8_t { expand, priors };
+    using Simulation = zf::Simulation<P>;
+    using State = typename Simulation::State;
+    using Purpose = typename Simulation::Purpose;
     enum class Descent : uint8_t { leaf, scored, blocked };
-
-    struct Simulation {
-        explicit Simulation(const P& root) : position(root) {}
-        P position;
-        std::vector<PathStep> path;
-        std::vector<Action> legal;  // actions whose priors are wanted
-        Evaluated evaluated;
-        Hash128 key;
-        uint32_t node =
-            kNoIndex;  // where the simulation stands; kNoIndex: at a node yet to be made
-        uint64_t dice_stream = 0;  // of the seed and the dice on the path
-        float value_first_player = 0;
-        int observer = 0;
-        State state = State::free;
-        Purpose purpose = Purpose::expand;
-        bool has_row = false;  // `evaluated` holds the priors of the opponent's node `node`
-    };
 
     // ---- beginning
 
@@ -168,34 +149,19 @@ class Search {
         options_ = options;
         rule_ = {options.c_puct > 0 ? options.c_puct : facts_->c_puct, options.fpu_reduction};
         seed_ = seed;
-        version_ = version;
-        cache_ = cache;
-        if (facts_->hidden && !cache && !own_cache_)
-            own_cache_.emplace(std::min(kMostOwnCacheBytes, options.num_simulations * 512ULL));
+        answers_.begin(options.num_simulations, version, cache);
         player_ = root.to_move() == kChance ? root.roller() : root.to_move();
+        nodes_.begin(player_, options.opponent_nodes);
         if (facts_->hidden) {  // even a look at the root itself must not see what is hidden
             Rng rng(derive_seed(seed, kRootStream));
             root_position_->resample_hidden(player_, rng);
         }
         num_started_ = num_completed_ = num_out_ = depth_ = 0;
         memory_full_ = false;
-        for (double& sum : outcome_sums_) sum = 0;
+        outcome_sums_ = {};
         simulations_.resize(std::max<uint32_t>(1, options.max_leaves), Simulation(root));
         for (Simulation& simulation : simulations_) simulation.state = State::free;
-        observation_.resize(facts_->observation_bytes);
         if (root_node_ != kNoIndex) prepare_root();
-    }
-
-    // The evaluated node that these actions lead to from the root, or kNoIndex.
-    uint32_t find_node(std::span<const Action> played) const {
-        uint32_t index = root_node_;
-        for (const Action id : played) {
-            if (index == kNoIndex) return kNoIndex;
-            const Node& node = tree_.node(index);
-            const uint32_t at = tree_.find_edge(node, id);
-            index = at == kNoIndex ? kNoIndex : tree_.edge(node, at).child;
-        }
-        return index != kNoIndex && tree_.node(index).evaluated ? index : kNoIndex;
     }
 
     void prepare_root() {
@@ -244,7 +210,7 @@ class Search {
 
     Descent descend(Simulation& simulation) {
         if (root_node_ == kNoIndex) {
-            simulation.node = root_node_ = new_node(*root_position_);
+            simulation.node = root_node_ = nodes_.add(tree_, *root_position_);
             return await_evaluation(simulation);
         }
         for (;;) {
@@ -254,7 +220,8 @@ class Search {
             if (simulation.path.empty() && facts_->hidden) draw_hidden(simulation, chosen);
             if (step_down(simulation, chosen)) return Descent::scored;
             if (simulation.node == kNoIndex) {
-                add_child(simulation);
+                simulation.node =
+                    nodes_.add_child(tree_, simulation.path.back(), simulation.position);
                 return await_evaluation(simulation);
             }
         }
@@ -304,7 +271,7 @@ class Search {
             simulation.value_first_player = edge.mean_first_player;
             float outcomes_player[kMaxOutcomes];
             outcomes_.with_mean(sign(Mover(player_)) * edge.mean_first_player, outcomes_player);
-            add_outcomes(outcomes_player);
+            outcome_sums_.add(outcomes_.count(), outcomes_player);
             return true;
         }
         if (simulation.position.to_move() == kChance)
@@ -313,58 +280,18 @@ class Search {
         const Mover mover = simulation.position.to_move();
         if (mover == kOver) {
             simulation.value_first_player = outcomes_.scaled_reward(simulation.position.outcome(0));
-            outcome_sums_[simulation.position.outcome(player_)] += 1;
+            outcome_sums_.add_end(simulation.position.outcome(player_));
             if (proves()) {
                 edge.solved = true;
                 edge.mean_first_player = simulation.value_first_player;
             }
             return true;
         }
-        simulation.node = find_child(edge, simulation.position, mover);
+        simulation.node = nodes_.find_child(tree_, edge, simulation.position);
         return false;
     }
 
     bool proves() const { return options_.prove && !facts_->hidden; }
-
-    bool is_pooled(Mover mover) const {
-        return facts_->hidden && mover != kChance && mover != player_ &&
-               options_.opponent_nodes == OpponentNodes::pooled;
-    }
-
-    // Where hands are hidden: what tells apart the nodes that one edge leads to.
-    uint64_t node_key(const P& position, Mover mover) {
-        if (!facts_->hidden || mover == kChance || is_pooled(mover)) return 0;
-        position.observe(mover, observation_.data());
-        return hash_bytes(observation_).low;
-    }
-
-    uint32_t find_child(const Edge& edge, const P& position, Mover mover) {
-        if (!facts_->hidden) return edge.child;
-        const uint64_t key = node_key(position, mover);
-        uint32_t child = edge.child;
-        while (child != kNoIndex && tree_.node(child).key != key)
-            child = tree_.node(child).next_sibling;
-        return child;
-    }
-
-    uint32_t new_node(const P& position) {
-        const Mover mover = position.to_move();
-        const NodeKind kind = mover == kChance   ? NodeKind::chance
-                              : is_pooled(mover) ? NodeKind::pooled
-                                                 : NodeKind::decision;
-        const uint32_t index =
-            tree_.add_node(kind, Mover(mover == kChance ? position.roller() : mover));
-        tree_.node(index).key = node_key(position, mover);
-        return index;
-    }
-
-    void add_child(Simulation& simulation) {
-        simulation.node = new_node(simulation.position);
-        const PathStep& last = simulation.path.back();
-        Edge& edge = tree_.edge(tree_.node(last.node), last.edge);
-        tree_.node(simulation.node).next_sibling = edge.child;
-        edge.child = simulation.node;
-    }
 
     // ---- evaluations
 
@@ -375,53 +302,24 @@ class Search {
         simulation.purpose = Purpose::expand;
         simulation.observer = facts_->hidden ? player_ : node.mover;
         if (node.kind == NodeKind::decision && node.mover == simulation.observer) {
-            read_legal(simulation);
+            simulation.read_legal(facts_->num_actions);
         } else {
             simulation.legal.clear();
         }
         return Descent::leaf;
     }
 
-    void read_legal(Simulation& simulation) {
-        simulation.legal.resize(facts_->num_actions);
-        simulation.legal.resize(simulation.position.legal_actions(simulation.legal.data()));
-    }
-
     // The priors of an opponent's node for the hand that was drawn; if they are not known yet,
     // prepares to ask for them.
     bool find_row(Simulation& simulation) {
-        const Mover mover = tree_.node(simulation.node).mover;
-        read_legal(simulation);
+        simulation.read_legal(facts_->num_actions);
         simulation.purpose = Purpose::priors;
-        simulation.observer = mover;
+        simulation.observer = tree_.node(simulation.node).mover;
         if (simulation.legal.size() == 1) {
             simulation.evaluated.priors.assign(1, to_half(1));
             return true;
         }
-        simulation.position.observe(mover, observation_.data());
-        simulation.key = EvaluationCache::key(observation_, simulation.legal, version_);
-        return row_cache()->find(simulation.key, outcomes_.count(), simulation.evaluated);
-    }
-
-    EvaluationCache* row_cache() { return cache_ ? cache_ : &*own_cache_; }
-
-    // Writes the leaf's observation; true if the cache has its answer, which is then put to use.
-    bool answer_from_cache(Simulation& simulation, uint8_t* observation) {
-        simulation.position.observe(simulation.observer, observation);
-        if (simulation.purpose == Purpose::priors || !cache_) return false;  // find_row has looked
-        simulation.key = EvaluationCache::key({observation, size_t(facts_->observation_bytes)},
-                                              simulation.legal, version_);
-        if (!cache_->find(simulation.key, outcomes_.count(), simulation.evaluated)) return false;
-        apply(simulation);
-        return true;
-    }
-
-    bool read_evaluation(const Evaluation& evaluation, Simulation& simulation) {
-        const float* outcomes = evaluation.outcomes_observer;
-        std::copy(outcomes, outcomes + outcomes_.count(), simulation.evaluated.outcomes_observer);
-        return all_finite(outcomes, outcomes_.count()) &&
-               read_priors(evaluation.policy_logits, simulation.legal, scratch_,
-                           simulation.evaluated.priors);
+        return answers_.find_priors(simulation);
     }
 
     // Puts an evaluation to use: the simulation ends at the node evaluated, or goes on with priors.
@@ -445,7 +343,7 @@ class Search {
             simulation.state = State::free;
             return;
         }
-        add_outcomes(outcomes_player);
+        outcome_sums_.add(outcomes_.count(), outcomes_player);
         finish(simulation);
     }
 
@@ -463,10 +361,6 @@ class Search {
             tree_.set_priors(simulation.node, simulation.legal, simulation.evaluated.priors,
                              facts_->num_actions);
         }
-    }
-
-    void add_outcomes(const float* outcomes_player) {
-        for (int i = 0; i < outcomes_.count(); ++i) outcome_sums_[i] += outcomes_player[i];
     }
 
     // ---- ending
@@ -490,23 +384,20 @@ class Search {
 
     // Streams of random numbers beside those of the simulations, which are counted from 0.
     static constexpr uint64_t kNoiseStream = ~0ULL, kRootStream = ~1ULL, kDiceStream = ~2ULL;
-    static constexpr unsigned long long kMostOwnCacheBytes = 1 << 24;
 
     const Facts* facts_;
     OutcomeTable outcomes_;
+    PositionNodes<P> nodes_;
+    LeafAnswers<P> answers_;
     Tree tree_;
     SearchRoot root_;
     std::optional<P> root_position_;
     SearchOptions options_;
     SelectionRule rule_;
-    EvaluationCache* cache_ = nullptr;
-    std::optional<EvaluationCache> own_cache_;  // for priors of opponents, where none was given
     std::vector<Simulation> simulations_;
-    std::vector<float> scratch_;
-    std::vector<uint8_t> observation_;
     std::vector<ChanceOutcome> chances_;
-    double outcome_sums_[kMaxOutcomes] = {};  // of this search's simulations, in player_'s view
-    uint64_t seed_ = 0, version_ = 0;
+    OutcomeSums outcome_sums_;  // of this search's simulations, in player_'s view
+    uint64_t seed_ = 0;
     uint32_t root_node_ = kNoIndex;
     uint32_t num_started_ = 0, num_completed_ = 0, num_out_ = 0, depth_ = 0;
     int player_ = 0;  // who searches: the root's mover, or roller

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "base/half.h"
 #include "search/evaluation.h"
@@ -202,6 +203,18 @@ class Tree {
         for (uint32_t i = 0; i < node.num_edges; ++i)
             if (edges_[node.edges + i].action == action) return i;
         return kNoIndex;
+    }
+
+    // The evaluated node that these actions and chance outcomes lead to, or kNoIndex. `from` may be
+    // kNoIndex.
+    uint32_t find_evaluated(uint32_t from, std::span<const Action> played) const {
+        uint32_t index = from;
+        for (const Action id : played) {
+            if (index == kNoIndex) return kNoIndex;
+            const uint32_t at = find_edge(node(index), id);
+            index = at == kNoIndex ? kNoIndex : edge(node(index), at).child;
+        }
+        return index != kNoIndex && node(index).evaluated ? index : kNoIndex;
     }
 
     // Moves the subtree under `from` into `to`, which is cleared first; `from` becomes its node 0.

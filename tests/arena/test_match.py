@@ -37,7 +37,7 @@ class TakeIt:
         return [self.to_move == player]
 
     def copy(self):
-        copied = TakeIt()
+        copied = type(self)()
         copied.to_move, copied.winner = self.to_move, self.winner
         return copied
 
@@ -50,11 +50,6 @@ class Endless(TakeIt):
 
     def play(self, action):
         self.to_move = 1 - self.to_move
-
-    def copy(self):
-        copied = Endless()
-        copied.to_move = self.to_move
-        return copied
 
 
 class Always(zf.arena.Player):
@@ -211,6 +206,30 @@ def test_whoever_is_told_the_progress_can_end_a_match_before_a_game_is_over():
     with pytest.raises(KeyboardInterrupt):
         zf.arena.match("gomoku", Counted, "random", 2, num_threads=1, on_progress=stop)
     assert num_moves == 1  # in the game of the pair in which it is to move
+
+
+def test_a_match_that_was_ended_begins_no_more_games():
+    num_made_since = None
+
+    class Counted(TakeIt):
+        def __init__(self):
+            nonlocal num_made_since
+            super().__init__()
+            if num_made_since is not None:
+                num_made_since += 1
+
+    def stop_once(num_done, num_games):
+        nonlocal num_made_since
+        if num_made_since is None:
+            num_made_since = 0
+            raise KeyboardInterrupt
+
+    game = from_class(Counted)
+    with pytest.raises(KeyboardInterrupt):
+        zf.arena.match(
+            game, "random", "random", 4000, num_threads=2, openings=[[]], on_progress=stop_once
+        )
+    assert num_made_since < 1000  # of the block that the other thread was at
 
 
 def test_games_come_in_pairs():

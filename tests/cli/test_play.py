@@ -67,6 +67,17 @@ def test_a_saved_game_goes_on_where_it_was(tmp_path: Path) -> None:
     assert str(saved.position) in ran.stdout
 
 
+def test_the_seat_in_a_saved_game_can_be_changed(tmp_path: Path) -> None:
+    (tmp_path / "almost.txt").write_text(ALMOST_WON)
+    as_saved = played("tictactoe --load almost.txt", "quit", folder=tmp_path)
+    assert "you are first, against random" in as_saved.stdout
+    other = played("tictactoe --load almost.txt --seat second --seed 1", folder=tmp_path)
+    assert other.returncode == 0
+    assert "you are second, against random" in other.stdout
+    assert "moves: a1; a3; b1; b3; " in other.stdout  # the opponent, now first, has moved
+    assert "seat: second" in other.stdout
+
+
 def test_undo_takes_back_the_own_move_and_the_answer(tmp_path: Path) -> None:
     ran = played(
         "connect4 --against random --seat first", "undo", "4", "undo", "quit", folder=tmp_path
@@ -225,6 +236,10 @@ def test_the_example_in_the_help_of_play_runs(tmp_path: Path) -> None:
         ("connect4 --against run:ttt", "unknown run ttt; known: none"),
         ("connect4 --load no.txt", "no.txt cannot be read: "),
         ("connect4 --load almost.txt", "almost.txt: it is a game of tictactoe, not of connect4"),
+        (
+            "tictactoe --load almost.txt --option size=4",
+            "--option does not go with --load: a saved game has its options",
+        ),
         ("tictactoe --load bad.txt", "bad.txt: seat must be first or second, got third"),
     ],
 )

@@ -12,6 +12,9 @@ import zerofleet as zf
 from zerofleet import metrics
 from zerofleet.errors import Unsupported
 
+TIMEOUT_S = 300
+"""For a process that takes seconds where nothing else runs; a first report also lists all fonts."""
+
 SMALL = [
     "search.num_simulations=8",
     "replay.least_positions=200",
@@ -33,15 +36,16 @@ def ratings(folder):
 
 
 def test_the_newest_weights_are_rated_in_between_and_at_the_end_and_stay(tmp_path):
-    often = ["rating.every=0.03", "rating.games=4", "rating.final_games=10"]
-    run = zf.train("tictactoe", run="r", steps=400, settings=[*SMALL, *often])
+    # Due from the first step on, so that the first rating has the whole run to come to its end.
+    often = ["rating.every=0.002", "rating.games=4", "rating.final_games=10"]
+    run = zf.train("tictactoe", run="r", steps=50, settings=[*SMALL, *often])
     found = ratings(tmp_path / "r")
     between, end = found[:-2], found[-2:]
     assert between
     assert {record["games"] for record in between} == {4}
     assert [(each["step"], each["opponent"], each["games"]) for each in end] == [
-        (400, "random", 10),
-        (400, "start", 10),
+        (50, "random", 10),
+        (50, "start", 10),
     ]
     for record in found:
         assert 0 <= record["low"] <= record["score"] <= record["high"] <= 1
@@ -57,6 +61,15 @@ def test_an_unknown_opponent_is_refused_before_anything_is_played(tmp_path):
     assert ratings(tmp_path / "r") == []
 
 
+def test_a_run_told_to_use_the_cpu_leaves_a_gpu_alone_in_its_ratings_too(tmp_path, monkeypatch):
+    """Whoever went to the GPU that there seems to be would fail, where there is none."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    settings = [*SMALL, "run.device=cpu", "rating.every=0", "rating.final_games=2"]
+    zf.train("tictactoe", run="r", steps=20, settings=settings)
+    assert [record["opponent"] for record in ratings(tmp_path / "r")] == ["random", "start"]
+
+
 def test_ctrl_c_in_the_last_rating_ends_it_and_keeps_the_run(tmp_path):
     settings = [*SMALL, "rating.every=0", "rating.final_games=100000"]
     process = subprocess.Popen(
@@ -69,12 +82,13 @@ def test_ctrl_c_in_the_last_rating_ends_it_and_keeps_the_run(tmp_path):
         text=True,
     )  # fmt: skip
     weights = tmp_path / "r" / "weights" / "000000020.rating"
-    deadline_s = time.monotonic() + 120
+    deadline_s = time.monotonic() + TIMEOUT_S
     while not weights.exists() and time.monotonic() < deadline_s:
         time.sleep(0.1)
+    assert weights.exists()
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, output
     assert "r: 20 steps" in output
     assert ratings(tmp_path / "r") == []

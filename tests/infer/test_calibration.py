@@ -74,7 +74,7 @@ class SlowStarter:
 
 def test_a_rate_is_rows_per_second_without_the_start_and_leaves_nothing_under_way():
     pipeline = SlowStarter()
-    rate = calibration.rate_of(pipeline, np.zeros((8, 4), np.uint8))
+    rate = calibration.rate_of(pipeline, np.zeros((8, 4), np.uint8), calibration.MEASURED_S)
     assert 8 / 0.002 * 0.5 < rate <= 8 / 0.002
     assert pipeline.num_under_way == 0
 

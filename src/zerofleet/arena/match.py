@@ -100,6 +100,8 @@ class Pairing:
                 first, second = (opened.enter_context(make()) for make in self._makers)
                 names[:] = [first.name, second.name]
                 for number in range(offset, len(blocks), num_threads):
+                    if stop.is_set():
+                        return
                     played[number] = play_pairs(
                         self.game, (first, second), self.seed, blocks[number], count, stop
                     )

@@ -62,8 +62,11 @@ def game_of(game: str | Game, game_options: dict[str, int | str]) -> Game:
     return game
 
 
-def player_maker(game: Game, text: str) -> Maker:
-    """Makes as many players of a text as there are threads; weights are loaded once, here."""
+def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
+    """Makes as many players of a text as there are threads; weights are loaded once, here.
+
+    A network's player computes on that device.
+    """
     kind, _, rest = text.partition(":")
     heuristics = HEURISTICS.get(game.name, {})
     if text == "random":
@@ -74,7 +77,7 @@ def player_maker(game: Game, text: str) -> Maker:
         num_simulations = count_of(text, "playout-N", found[1], least=1)
         return lambda: SearchPlayer(text, "playout", num_simulations)
     if (kind in ("run", "file") and rest) or text.split(",")[0] == "best":
-        return network_maker(game, text)
+        return network_maker(game, text, device)
     if found := re.fullmatch(r"gnubg-([012])", text):
         return gnubg_maker(game, int(found[1]))
     if kind == "gomocup" and rest:
@@ -86,7 +89,7 @@ def player_maker(game: Game, text: str) -> Maker:
 # ---- networks
 
 
-def network_maker(game: Game, text: str) -> Maker:
+def network_maker(game: Game, text: str, device: str) -> Maker:
     source, *settings = text.split(",")
     num_simulations, greedy = NUM_SIMULATIONS, False
     root: RootName = "puct"
@@ -107,7 +110,7 @@ def network_maker(game: Game, text: str) -> Maker:
             )
     if greedy and len(settings) > 1:
         raise BadText(f"player {text!r}: greedy has no tree, so no other setting goes with it")
-    evaluator = load_evaluator(game, text, source)
+    evaluator = load_evaluator(game, text, source, device)
     if greedy:
         return lambda: GreedyPlayer(text, partial(values_of, evaluator, game))
     if num_simulations == 0:
@@ -115,19 +118,20 @@ def network_maker(game: Game, text: str) -> Maker:
     return lambda: SearchPlayer(text, evaluator, num_simulations, root)
 
 
-def load_evaluator(game: Game, text: str, source: str) -> "Evaluator":
+def load_evaluator(game: Game, text: str, source: str, device: str) -> "Evaluator":
     """Shared by all players that are made of a text: it answers many threads, each on its own."""
     needed("torch", "zerofleet[train]")
     # Only now: it loads torch.
     from zerofleet.infer.load import load, load_file
 
     if source == "best":
-        return load_file(best_of(game).path, game)
+        return load_file(best_of(game).path, game, device=device)
     kind, _, rest = source.partition(":")
     if kind == "file":
-        return load_file(Path(rest), game)
+        return load_file(Path(rest), game, device=device)
     run, at, step = rest.partition("@")
-    return load(run, count_of(text, "@STEP", step, least=0) if at else None, game=game)
+    number = count_of(text, "@STEP", step, least=0) if at else None
+    return load(run, number, game=game, device=device)
 
 
 def best_of(game: Game) -> BestWeights:

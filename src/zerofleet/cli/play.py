@@ -38,8 +38,9 @@ def play(
         ),
     ] = None,
     seat: Annotated[
-        Literal["first", "second", "random"], typer.Option(help="Which player you are.")
-    ] = "random",
+        Literal["first", "second", "random"] | None,
+        typer.Option(help="Which player you are; else as in the saved game, or random."),
+    ] = None,
     option: GameOptions = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Of deal, dice and opponent; else a new one.")
@@ -60,12 +61,16 @@ def play(
     """
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     own_run = None
+    drawn = random.Random(seed).randrange(2)
+    person = SEATS.index(seat) if seat in SEATS else drawn
     if load is not None:
+        if option:
+            raise Inconsistent("--option does not go with --load: a saved game has its options")
         record = read_record(load, name)
         record.against = against or record.against
+        record.person = record.person if seat is None else person
     else:
         game, against, own_run = game_and_opponent(name, option, against)
-        person = random.Random(seed).randrange(2) if seat == "random" else SEATS.index(seat)
         record = GameRecord(name, game, person, against, [game.new_position(seed)])
     console = Console(markup=False, highlight=False, emoji=False)
     with player(record.game, record.against) as opponent:

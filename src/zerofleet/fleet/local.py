@@ -157,6 +157,7 @@ class Session:
             run,
             config.rating,
             lambda: self._make_evaluator(self.devices.inference[0]),
+            self.devices.inference[0],
             self.loop.weights,
             self.bus,
             self.metrics,

@@ -31,12 +31,15 @@ class Interrupted(Exception):
 
 
 class Rater:
+    """Its opponents' networks compute on `device`, as the run's own does."""
+
     def __init__(
         self,
         game: Game,
         run: Run,
         settings: RatingConfig,
         make_evaluator: Callable[[], Evaluator],
+        device: str,
         weights: WeightsStore,
         bus: MemoryBus,
         metrics: MetricsLog,
@@ -59,7 +62,7 @@ class Rater:
         # All players are made now: an unknown one is refused before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
         self._evaluator = make_evaluator()
-        self._opponents = {text: self._maker_of(text) for text in self._known_opponents()}
+        self._opponents = {text: self._maker_of(text, device) for text in self._known_opponents()}
 
     def is_due(self) -> bool:
         """Whether it is time to rate again, and the last rating is over."""
@@ -72,6 +75,7 @@ class Rater:
     def start(self, version: int, state: dict[str, Any]) -> None:
         """Rates weights in the background."""
         self._rated_at_s = time.monotonic()
+        self._keep(version)
         self._thread = threading.Thread(
             target=self._rate_guarded, args=(version, state), name="rater", daemon=True
         )
@@ -95,11 +99,11 @@ class Rater:
         num_threads: int | None = None,
     ) -> None:
         """Plays every opponent; where it is interrupted, the results that there are stay."""
+        self._keep(version)
         evaluator = self._evaluator
         evaluator.load(state, version)
         name = f"step {version}"
         results: list[dict[str, Value]] = []
-        self._weights.add_rating(version, results)  # from now on they are kept
         for opponent, make_opponent in self._opponents.items():
             try:
                 found = arena.match(
@@ -132,6 +136,10 @@ class Rater:
             self._metrics.append("rating", version, results[-1])
             self._weights.add_rating(version, results)
 
+    def _keep(self, version: int) -> None:
+        """From now on no checkpoint lets these weights go."""
+        self._weights.add_rating(version, [])
+
     def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
         try:
             self.rate(version, state, self.settings.games, num_threads=1)
@@ -146,10 +154,10 @@ class Rater:
             opponents.remove(START)
         return opponents
 
-    def _maker_of(self, opponent: str) -> Callable[[], arena.Player]:
+    def _maker_of(self, opponent: str, device: str) -> Callable[[], arena.Player]:
         if opponent == START:
             opponent = f"run:{self._run.name}@0,sims={self.settings.simulations}"
-        return player_maker(self._game, opponent)
+        return player_maker(self._game, opponent, device)
 
     def _progress_of(self, version: int, opponent: str) -> Callable[[int, int], None]:
         def show(num_done: int, num_games: int) -> None:

@@ -104,20 +104,24 @@ def measured(
     for size in sorted(sizes, reverse=True):
         batch_BN = np.resize(observations_BN, (size, observations_BN.shape[1]))
         try:
-            rates[size] = rate_of(make_pipeline(evaluator, NUM_SLOTS, size), batch_BN)
+            pipeline = make_pipeline(evaluator, NUM_SLOTS, size)
+            rates[size] = rate_of(pipeline, batch_BN, MEASURED_S)
         except TooLarge:
             if size == min(sizes):
                 raise
     return rates
 
 
-def rate_of(pipeline: Pipeline, batch_BN: Observations) -> float:
-    """Rows per second for one batch again and again, with the pipeline kept full."""
+def rate_of(pipeline: Pipeline, batch_BN: Observations, measured_s: float) -> float:
+    """Rows per second for one batch again and again, with the pipeline kept full.
+
+    It needs at least NUM_SLOTS slots.
+    """
     slots = itertools.cycle(range(NUM_SLOTS))
     while pipeline.has_room:
         pipeline.submit(next(slots), batch_BN)
     rate = 0.0
-    for seconds in (WARM_UP_S, MEASURED_S):
+    for seconds in (WARM_UP_S, measured_s):
         num_rows, start_s = 0, time.perf_counter()
         while (elapsed_s := time.perf_counter() - start_s) < seconds:
             num_rows += len(pipeline.collect().outcomes_BO)

@@ -1,0 +1,77 @@
+// Which node of a tree a position belongs to.
+//
+// Where nothing is hidden each edge leads to one node. Else, as each simulation draws what is
+// hidden, an edge leads to several: the searcher's own nodes are told apart by what it has seen by
+// then; those of its opponent by what that one sees, or not at all where they are pooled.
+#pragma once
+
+#include "base/hash.h"
+#include "games/game.h"
+#include "search/backup.h"
+#include "search/options.h"
+#include "search/tree.h"
+
+namespace zf {
+
+template <Game P>
+class PositionNodes {
+  public:
+    // `facts` must outlive it.
+    explicit PositionNodes(const Facts& facts)
+        : facts_(&facts), observation_(facts.observation_bytes) {}
+
+    void begin(int searching_player, OpponentNodes opponent_nodes) {
+        player_ = searching_player;
+        opponent_nodes_ = opponent_nodes;
+    }
+
+    // A node for a position that is not over.
+    uint32_t add(Tree& tree, const P& position) {
+        const Mover mover = position.to_move();
+        const NodeKind kind = mover == kChance   ? NodeKind::chance
+                              : is_pooled(mover) ? NodeKind::pooled
+                                                 : NodeKind::decision;
+        const uint32_t index =
+            tree.add_node(kind, Mover(mover == kChance ? position.roller() : mover));
+        tree.node(index).key = key_of(position, mover);
+        return index;
+    }
+
+    // A node for the position that an edge has led to.
+    uint32_t add_child(Tree& tree, const PathStep& from, const P& position) {
+        const uint32_t index = add(tree, position);
+        Edge& edge = tree.edge(tree.node(from.node), from.edge);
+        tree.node(index).next_sibling = edge.child;
+        edge.child = index;
+        return index;
+    }
+
+    // The node of the position that an edge has led to, or kNoIndex where it has to be made.
+    uint32_t find_child(const Tree& tree, const Edge& edge, const P& position) {
+        if (!facts_->hidden) return edge.child;
+        const uint64_t key = key_of(position, position.to_move());
+        uint32_t child = edge.child;
+        while (child != kNoIndex && tree.node(child).key != key)
+            child = tree.node(child).next_sibling;
+        return child;
+    }
+
+  private:
+    bool is_pooled(Mover mover) const {
+        return facts_->hidden && mover != kChance && mover != player_ &&
+               opponent_nodes_ == OpponentNodes::pooled;
+    }
+
+    uint64_t key_of(const P& position, Mover mover) {
+        if (!facts_->hidden || mover == kChance || is_pooled(mover)) return 0;
+        position.observe(mover, observation_.data());
+        return hash_bytes(observation_).low;
+    }
+
+    const Facts* facts_;
+    std::vector<uint8_t> observation_;  // scratch
+    int player_ = 0;                    // who searches
+    OpponentNodes opponent_nodes_ = OpponentNodes::pooled;
+};
+
+}  // namespace zf

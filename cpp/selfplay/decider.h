@@ -1,0 +1,203 @@
+// Thinks the decisions of one game after another over, a leaf at a time: by a tree search, or by
+// whole turns where the options say so. Which of the two it is, is known here alone.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "base/random.h"
+#include "search/search.h"
+#include "search/turn_search.h"
+#include "selfplay/options.h"
+
+namespace zf {
+
+// What the games of one group share. Used by one thread at a time, but for the cache.
+struct GroupMemory {
+    explicit GroupMemory(std::shared_ptr<EvaluationCache> shared) : cache(std::move(shared)) {}
+    std::shared_ptr<EvaluationCache> cache;  // with other groups too; null remembers nothing
+    Tree scratch;
+    uint64_t version = 0;  // of the weights that answer
+};
+
+// By a tree search, full or cheap, that may go on with the tree of the last decision.
+template <Game P>
+class TreeDecider {
+  public:
+    TreeDecider(const Facts& facts, const SelfPlayOptions& options)
+        : options_(options), search_(facts) {}
+
+    void begin_game() {
+        played_.clear();
+        has_tree_ = false;
+    }
+
+    void begin(const P& position, GroupMemory& memory, Rng& rng) {
+        version_ = memory.version;
+        full_ = options_.full_search_share >= 1 || rng.uniform() < options_.full_search_share;
+        SearchOptions search = options_.search;
+        if (!full_) {
+            search.num_simulations = options_.cheap_simulations;
+            search.dirichlet_epsilon = 0;
+            search.forced_playouts = 0;
+            search.gumbel_scale = 0;
+        }
+        const uint64_t seed = rng.next();
+        EvaluationCache* cache = memory.cache.get();
+        if (has_tree_ && options_.reuse_tree) {
+            search_.begin_after(played_, memory.scratch, position, search, seed, version_, cache);
+        } else {
+            search_.begin(position, search, seed, version_, cache);
+        }
+        played_.clear();
+        has_tree_ = true;
+    }
+
+    bool gather(uint8_t* observation) {
+        slot_ = search_.gather(observation);
+        return slot_ >= 0;
+    }
+    bool absorb(const Evaluation& evaluation) { return search_.absorb(slot_, evaluation); }
+    bool finished() const { return search_.finished(); }
+    RootResult result() { return search_.result(); }
+    void played(Action id, bool) { played_.push_back(id); }
+
+    const P& leaf_position() const { return search_.leaf_position(slot_); }
+    int leaf_observer() const { return search_.leaf_observer(slot_); }
+    uint64_t num_simulations() const { return search_.num_simulations(); }
+    uint64_t version() const { return version_; }
+    bool full() const { return full_; }
+    bool takes_temperature() const { return options_.search.root != RootKind::gumbel; }
+
+  private:
+    SelfPlayOptions options_;
+    Search<P> search_;
+    std::vector<Action> played_;  // since the last search's root
+    uint64_t version_ = 0;
+    int slot_ = -1;
+    bool full_ = true, has_tree_ = false;
+};
+
+// By the ends of the turn, which are evaluated at its first decision.
+template <Game P>
+class TurnDecider {
+  public:
+    TurnDecider(const Facts& facts, const SelfPlayOptions& options)
+        : options_(options.search), turns_(facts) {}
+
+    void begin_game() { turns_.forget(); }
+
+    void begin(const P& position, GroupMemory& memory, Rng&) {
+        if (turns_.begin(position, options_.max_bytes)) version_ = memory.version;
+    }
+
+    bool gather(uint8_t* observation) { return turns_.gather(observation); }
+    bool absorb(const Evaluation& evaluation) { return turns_.absorb(evaluation); }
+    bool finished() const { return turns_.finished(); }
+
+    // As sharp as a Gumbel search weighs values against logits after one visit each.
+    RootResult result() {
+        return turns_.result((options_.gumbel_c_visit + 1) * options_.gumbel_c_scale);
+    }
+
+    void played(Action, bool ends_turn) {
+        if (ends_turn) turns_.forget();
+    }
+
+    const P& leaf_position() const { return turns_.leaf_position(); }
+    int leaf_observer() const { return turns_.leaf_observer(); }
+    uint64_t num_simulations() const { return turns_.num_simulations(); }
+    uint64_t version() const { return version_; }
+    bool full() const { return true; }
+    bool takes_temperature() const { return true; }
+
+  private:
+    SearchOptions options_;
+    TurnSearch<P> turns_;
+    uint64_t version_ = 0;
+};
+
+// Whichever of the two the options ask for.
+template <Game P>
+class Decider {
+  public:
+    // `facts` must outlive the decider.
+    Decider(const Facts& facts, const SelfPlayOptions& options)
+        : either_(options.whole_turns ? Either(TurnDecider<P>(facts, options))
+                                      : Either(TreeDecider<P>(facts, options))) {}
+
+    // Nothing of the game before is of use.
+    void begin_game() {
+        visit([](auto& decider) { decider.begin_game(); });
+    }
+
+    // Starts on a position in which a player has a choice.
+    void begin(const P& position, GroupMemory& memory, Rng& rng) {
+        visit([&](auto& decider) { decider.begin(position, memory, rng); });
+    }
+
+    // Writes the observation of a leaf that needs an evaluation; false where none does now.
+    bool gather(uint8_t* observation) {
+        return visit([&](auto& decider) { return decider.gather(observation); });
+    }
+
+    // The evaluation of the leaf that gather gave. False where a number in it is not finite.
+    bool absorb(const Evaluation& evaluation) {
+        return visit([&](auto& decider) { return decider.absorb(evaluation); });
+    }
+
+    bool finished() const {
+        return visit([](const auto& decider) { return decider.finished(); });
+    }
+
+    // Needs to be finished.
+    RootResult result() {
+        return visit([](auto& decider) { return decider.result(); });
+    }
+
+    // An action or chance outcome of the game; whether somebody else acts next.
+    void played(Action id, bool ends_turn) {
+        visit([&](auto& decider) { decider.played(id, ends_turn); });
+    }
+
+    // The leaf that gather gave, for evaluators that look at the position itself.
+    const P& leaf_position() const {
+        return visit([](const auto& decider) -> const P& { return decider.leaf_position(); });
+    }
+    int leaf_observer() const {
+        return visit([](const auto& decider) { return decider.leaf_observer(); });
+    }
+
+    // Of the decision begun last.
+    uint64_t num_simulations() const {
+        return visit([](const auto& decider) { return decider.num_simulations(); });
+    }
+    // The weights that were to answer when what it knows was begun.
+    uint64_t version() const {
+        return visit([](const auto& decider) { return decider.version(); });
+    }
+    // Whether its policy is one to learn.
+    bool full() const {
+        return visit([](const auto& decider) { return decider.full(); });
+    }
+    // Whether an action may be drawn from its result; else the best action was drawn by itself.
+    bool takes_temperature() const {
+        return visit([](const auto& decider) { return decider.takes_temperature(); });
+    }
+
+  private:
+    using Either = std::variant<TreeDecider<P>, TurnDecider<P>>;
+
+    template <class Do>
+    decltype(auto) visit(Do act) {
+        return std::visit(act, either_);
+    }
+    template <class Do>
+    decltype(auto) visit(Do act) const {
+        return std::visit(act, either_);
+    }
+
+    Either either_;
+};
+
+}  // namespace zf
