@@ -49,7 +49,12 @@ class Plan:
     opponents: dict[str, int]
     """Games of the newest weights against each fixed opponent."""
     self_games: int
-    """Against the run's own policy, greedy play, start and half-time weights."""
+    """Against the run's own policy, greedy play and start."""
+    half_games: int
+    """Against the weights of half time, which are nearly as strong."""
+    policy_games: int
+    """Of the policy alone against that of half time: weights beside weights, without a search that
+    levels them."""
     curve: dict[str, int]
     """Games against the opponents that draw the curve, at each kept step."""
     marks: tuple[Mark, ...]
@@ -66,6 +71,8 @@ PLANS = {
         simulations=200,
         opponents={"random": 400, "heuristic": 400},
         self_games=400,
+        half_games=400,
+        policy_games=4000,
         curve={},
         marks=(
             Mark("Middle-Medium", 0.97, "mark for Middle-Medium"),
@@ -77,6 +84,8 @@ PLANS = {
         simulations=200,
         opponents={"random": 1000, "heuristic": 1000, "playout-5000": 400},
         self_games=400,
+        half_games=3000,
+        policy_games=4000,
         curve={"random": 200, "heuristic": 200, "playout-5000": 40},
         marks=(
             Mark("random", 0.934, "mark against random"),
@@ -88,6 +97,8 @@ PLANS = {
         simulations=100,
         opponents={"random": 400, "heuristic": 400, "gnubg-0": 2000},
         self_games=1000,
+        half_games=2000,
+        policy_games=4000,
         curve={},
         marks=(
             Mark("error", 10.0, "mark"),
@@ -101,6 +112,8 @@ PLANS = {
         simulations=400,
         opponents={"random": 400, "heuristic": 400, "playout-10000": 200},
         self_games=400,
+        half_games=400,
+        policy_games=4000,
         curve={"heuristic": 100, "playout-10000": 20},
         marks=(Mark("playout-10000", 0.5, "as strong as the opponent"),),
     ),
@@ -108,6 +121,8 @@ PLANS = {
         simulations=400,
         opponents={"random": 200, "heuristic": 200, "playout-10000": 100},
         self_games=200,
+        half_games=200,
+        policy_games=4000,
         curve={"heuristic": 60, "playout-10000": 10},
         marks=(Mark("playout-10000", 0.5, "as strong as the opponent"),),
     ),
@@ -125,9 +140,12 @@ def last_measurements(
         wanted += [Measurement("perfect", newest, how) for how in ways]
     match = Measurement("match", newest, search, count=plan.self_games)
     rivals = [f"{SELF}@{newest},sims=0", f"{SELF}@{newest},greedy", f"{SELF}@0,{search}"]
-    if half is not None:
-        rivals.append(f"{SELF}@{half},{search}")
     wanted += [replace(match, opponent=rival) for rival in rivals]
+    if half is not None:
+        wanted += [
+            Measurement("match", newest, search, f"{SELF}@{half},{search}", plan.half_games),
+            Measurement("match", newest, "sims=0", f"{SELF}@{half},sims=0", plan.policy_games),
+        ]
     wanted += [replace(match, opponent=name, count=n) for name, n in plan.opponents.items()]
     if plan.judged:
         wanted += [Measurement("judge", newest, how, count=plan.judged) for how in ways]

@@ -41,8 +41,9 @@ def main():
         action="append",
         default=[],
         metavar="[OPPONENT=]N",
-        help="of every match, or against one opponent (random, self, …); judge=N: decisions; 0 "
-        "leaves it out. May be repeated, the last that fits counts",
+        help="of every match, or against one opponent (random, self, …); half=N: against half "
+        "time; policy=N: the same by policy alone; judge=N: decisions; 0 leaves it out. May be "
+        "repeated, the last that fits counts",
     )
     parser.add_argument("--curve", action="store_true", help="measure all kept weights too")
     parser.add_argument("--seed", type=int, default=1)
@@ -95,7 +96,7 @@ def rate(given):
 
 def with_count(measurement, texts):
     """With the number of games or decisions that was asked for."""
-    name = "judge" if measurement.kind == "judge" else measurement.opponent.partition("@")[0]
+    name = name_of(measurement)
     for text in texts:
         whose, equals, count = text.rpartition("=")
         if not count.isdecimal():
@@ -103,6 +104,17 @@ def with_count(measurement, texts):
         if measurement.kind != "perfect" and (not equals or whose == name):
             measurement = replace(measurement, count=int(count))
     return measurement
+
+
+def name_of(measurement):
+    """By which --games names it."""
+    if measurement.kind == "judge":
+        return "judge"
+    if measurement.how == "sims=0":
+        return "policy"
+    opponent, _, which = measurement.opponent.partition("@")
+    is_half = opponent == SELF and int(which.partition(",")[0]) not in (0, measurement.step)
+    return "half" if is_half else opponent
 
 
 class Result:

@@ -45,7 +45,8 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
     runs: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "strength-connect4-1.json"
-    quick = ("c4", "--curve", "--simulations", 2, "--games", 4, "--games", "self=2", "--out", out)
+    quick = ("c4", "--curve", "--simulations", 2, "--games", 4, "--games", "self=2")
+    quick += ("--games", "half=6", "--games", "policy=8", "--out", out)
     ran("rate.py", *quick, runs=runs)
     text = out.read_text()
     result = json.loads(text)
@@ -58,7 +59,8 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
         "self@100,sims=0": (2, 2),
         "self@100,greedy": (2, 2),
         "self@0,sims=2": (2, 2),
-        "self@40,sims=2": (2, 2),
+        "self@40,sims=2": (6, 6),
+        "self@40,sims=0": (8, 8),
         "random": (4, 4),
         "heuristic": (4, 4),
     }
@@ -69,7 +71,7 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
     ]
     assert sorted(curve) == [(0, 0), (40, 2), (100, 4)]
     again = ran("rate.py", *quick, runs=runs)
-    assert again.count(": there already") == len(result["measured"]) == 11
+    assert again.count(": there already") == len(result["measured"]) == 12
     assert out.read_text() == text
 
     ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
