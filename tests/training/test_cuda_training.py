@@ -57,7 +57,12 @@ def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):
     game = zf.games.get(name)
     batches = batches_of(game, 12)
     batches.insert(8, batches_of(game, 1, batch_size=50)[0])  # not from the graph
-    on_gpu, on_cpu = new_trainer(game, compiles=compiles), new_trainer(game, torch.device("cpu"))
+    # At 30 times this rate a millionth of the weights, changed at random, moves the loss of the
+    # convolutions by 0.04 in these steps; at this rate by 0.00005.
+    slow = SETTINGS.model_copy(update={"learning_rate": 1e-4})
+    on_gpu, on_cpu = (
+        new_trainer(game, device, compiles, slow) for device in (CUDA, torch.device("cpu"))
+    )
     for batch in batches:
         on_gpu.step(batch)
         on_cpu.step(batch)
@@ -67,11 +72,11 @@ def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):
         # Of a new network's actions many are about as likely: the best may be another.
         got, wanted = (dict(each.values) for each in (report, one))
         assert got.pop("policy_accuracy") == pytest.approx(wanted.pop("policy_accuracy"), abs=0.1)
-        assert got == pytest.approx(wanted, abs=5e-3)
+        assert got == pytest.approx(wanted, abs=2e-3)
         assert report.learning_rate == one.learning_rate
     for key, value in on_cpu.average.items():
         gap = (on_gpu.average[key].cpu().float() - value.float()).norm()
-        assert gap <= 1e-2 * (1 + value.float().norm()), key
+        assert gap <= 5e-3 * (1 + value.float().norm()), key
 
 
 def test_a_number_that_is_not_finite_in_a_graph_keeps_the_weights():
