@@ -33,6 +33,22 @@ def test_places_are_numbered_as_in_the_game():
     assert places.count(beastybar.ABSENT) == 24 - 7
 
 
+def test_actions_play_the_cards_that_the_game_says():
+    game = zf.games.get("beastybar")
+    seen = set()
+    for seed in range(60):
+        position = game.new_position(seed=seed)
+        while position.to_move != zf.OVER:
+            legal = position.legal_actions()
+            for action in legal:
+                name = position.action_text(action)
+                assert name.startswith(SPECIES[beastybar.SPECIES_OF_ACTION[action]])
+            seen.update(legal)
+            position.play(legal[seed % len(legal)])
+    assert len(beastybar.SPECIES_OF_ACTION) == game.num_actions
+    assert seen >= set(range(22))
+
+
 def test_all_cards_in_any_one_place_and_all_other_zones_empty_give_finite_numbers(network):
     rows = torch.zeros(beastybar.NUM_PLACES + 1, 30, dtype=torch.uint8)
     for place in range(beastybar.NUM_PLACES):

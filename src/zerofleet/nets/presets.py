@@ -54,7 +54,7 @@ BEASTYBAR: Final[dict[str, Choice]] = {
     "small": zones(128, 4, 2, 1, 1, 2),  # 1 M
     "medium": zones(192, 6, 4, 2, 2, 3),  # 4 M
     "large": zones(256, 8, 6, 2, 2, 4),  # 10 M
-    "cards-tiny": cards(48, 2, 2),  # 0.06 M
+    "cards-tiny": cards(48, 2, 2),  # 0.07 M
     "cards-small": cards(128, 2, 6),  # 1 M
     "cards-medium": cards(256, 4, 6),  # 4 M
     "cards-large": cards(384, 6, 8),  # 12 M
