@@ -22,7 +22,6 @@ from zerofleet.training import Trainer
 NUM_WARM_UPS = 5
 """Steps before the first that counts; the kernels are compiled and the graph is captured within."""
 
-
 NUM_TURNS = 3
 """Of each of two trainers that are compared."""
 

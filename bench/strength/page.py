@@ -35,7 +35,7 @@ def section(result):
             "",
             f"{run['minutes']:g} minutes, {run['run_games']:,} games, {run['step']:,} steps; "
             f"{run['parameters']:,} parameters, {run['network']}. Measured on "
-            f"{result['date'][:10]} at commit {result['commit']}.",
+            f"{result['date'][:10]} at {commits_text(result, newest)}.",
             "",
             "| player | against | games | result | mark | |",
             "|---|---|---|---|---|---|",
@@ -68,6 +68,12 @@ def rows_of(record, result):
         yield f"| {record['how']} | {opponent} | {count:,} | {text} | {mark} | {verdict} |"
 
 
+def commits_text(result, records):
+    """commit 1a2b3c4, or several, the first first."""
+    commits = dict.fromkeys(record.get("commit", result["commit"]) for record in records)
+    return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits or [result['commit']])}"
+
+
 def opponent_text(name, result):
     """self@900,sims=200 as a person says it."""
     if not name.startswith(SELF):
@@ -75,4 +81,4 @@ def opponent_text(name, result):
     step, how = name.removeprefix(f"{SELF}@").split(",")
     if int(step) == result["run"]["step"]:
         return f"its own {how}"
-    return "its start" if int(step) == 0 else f"itself at step {int(step):,} (half time)"
+    return "its start" if int(step) == 0 else f"{how} of step {int(step):,} (half time)"

@@ -1,7 +1,9 @@
 // The answers to a search's leaves: looked for in a cache, else taken from an evaluator and kept.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "search/cache.h"
 #include "search/simulation.h"

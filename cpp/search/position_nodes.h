@@ -5,6 +5,8 @@
 // then; those of its opponent by what that one sees, or not at all where they are pooled.
 #pragma once
 
+#include <vector>
+
 #include "base/hash.h"
 #include "games/game.h"
 #include "search/backup.h"

@@ -103,7 +103,7 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     rows = (tmp_path / "docs" / "strength.md").read_text().splitlines()[-4:]
     verdicts = [row.split("|")[-2].strip() for row in rows]
     assert verdicts == ["passed", "missed", "passed", "missed"]
-    assert "itself at step 400 (half time)" in rows[3]
+    assert "sims=9 of step 400 (half time)" in rows[3]
     picture = ElementTree.parse(tmp_path / "docs" / "strength" / "beastybar.svg")
     assert picture.getroot().tag.endswith("svg")
 

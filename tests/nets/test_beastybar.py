@@ -1,4 +1,4 @@
-"""Both networks for Beasty Bar: zones that are empty or full, order, and the auxiliary losses."""
+"""Networks for Beasty Bar: zones that are empty or full, order, and the auxiliary losses."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.nets import beastybar
+from zerofleet.nets.cards import CardPolicy
 
 PRESETS = ["tiny", "cards-tiny", "places-tiny"]
 
@@ -47,6 +48,16 @@ def test_actions_play_the_cards_that_the_game_says():
             position.play(legal[seed % len(legal)])
     assert len(beastybar.SPECIES_OF_ACTION) == game.num_actions
     assert seen >= set(range(22))
+
+
+def test_an_action_is_weighed_by_the_token_of_the_card_that_it_plays():
+    policy = CardPolicy(width=8, num_actions=38)
+    torch.manual_seed(1)
+    own_BSW, summary_BW = torch.randn(1, 12, 8), torch.randn(1, 8)
+    before_A = policy(own_BSW, summary_BW)[0]
+    own_BSW[0, beastybar.PARROT] += 1
+    changed_A = policy(own_BSW, summary_BW)[0] != before_A
+    assert changed_A.nonzero().flatten().tolist() == [1, 14, 15, 16, 17]
 
 
 def test_all_cards_in_any_one_place_and_all_other_zones_empty_give_finite_numbers(network):

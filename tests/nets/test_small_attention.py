@@ -8,7 +8,7 @@ import os
 import pytest
 import torch
 
-from zerofleet.nets.layers import FORBIDDEN, Attention, attend_by_products
+from zerofleet.nets.layers import FORBIDDEN, Attention, attend_by_products, fuse_attention
 
 pytest.importorskip("triton")
 
@@ -56,12 +56,21 @@ NUMBER_TYPES = {"float32": 1e-5, "float16": 7e-4, "bfloat16": 5e-3}
 @pytest.mark.parametrize("num_heads", [1, 2, 8])
 @pytest.mark.parametrize("num_tokens", [4, 8, 12, 17, 24])
 def test_kernels_give_what_products_give(num_tokens, num_heads, bias_kind, number_type):
+    compare_with_products(num_tokens, num_heads, bias_kind, number_type, head_width=32)
+
+
+@pytest.mark.parametrize("head_width", [16, 64, 128])
+def test_kernels_take_heads_of_other_widths(head_width):
+    compare_with_products(24, 2, "alike", "float32", head_width)
+
+
+def compare_with_products(num_tokens, num_heads, bias_kind, number_type, head_width):
     if IS_INTERPRETED and number_type == "bfloat16":
         pytest.skip("Triton's interpreter multiplies bfloat16 as if it were whole numbers")
     from zerofleet.nets.small_attention import attend_by_kernel
 
     torch.manual_seed(1)
-    width = 32 * num_heads
+    width = head_width * num_heads
     kind = {"device": DEVICE, "dtype": getattr(torch, number_type)}
     both_R3W = torch.randn(NUM_POSITIONS * num_tokens, 3 * width, **kind)
     rest = (
@@ -117,10 +126,11 @@ def test_torch_finds_no_fault_with_the_operations():
 
 
 def test_only_heads_that_the_kernels_take_are_given_to_them():
-    from zerofleet.nets.small_attention import attend_by_kernel, fuse_attention
+    from zerofleet.nets.small_attention import attend_by_kernel
 
-    taken, too_narrow, not_a_power = Attention(64, 2, 0), Attention(16, 2, 0), Attention(48, 2, 0)
-    fuse_attention(torch.nn.ModuleList([taken, too_narrow, not_a_power]))
+    taken = Attention(64, 2, 0)
+    others = [Attention(width, 2, 0) for width in (16, 48, 512)]
+    fuse_attention(torch.nn.ModuleList([taken, *others]))
     assert taken.attend is attend_by_kernel
-    assert too_narrow.attend is not_a_power.attend is attend_by_products
+    assert all(other.attend is attend_by_products for other in others)
     assert list(taken.state_dict()) == list(Attention(64, 2, 0).state_dict())

@@ -70,11 +70,15 @@ def test_a_torn_manifest_is_named(tmp_path):
         store.load(5)
 
 
-def test_old_versions_are_let_go_but_not_rated_ones(tmp_path):
+def test_old_versions_are_let_go_but_not_rated_or_kept_ones(tmp_path):
     store = WeightsStore(tmp_path)
     for version in range(5):
         store.publish(weights(version))
     store.add_rating(2, [{"opponent": "random", "score": 0.9}])
+    rated = (tmp_path / "000000002.rating").read_text()
+    for version in (2, 3):
+        store.keep(version)
     store.forget_all_but({1, 4})
-    assert store.versions() == [1, 2, 4]
-    assert len(list(tmp_path.iterdir())) == 7
+    assert store.versions() == [1, 2, 3, 4]
+    assert len(list(tmp_path.iterdir())) == 10
+    assert (tmp_path / "000000002.rating").read_text() == rated

@@ -75,7 +75,7 @@ class Rater:
     def start(self, version: int, state: dict[str, Any]) -> None:
         """Rates weights in the background."""
         self._rated_at_s = time.monotonic()
-        self._keep(version)
+        self._weights.keep(version)
         self._thread = threading.Thread(
             target=self._rate_guarded, args=(version, state), name="rater", daemon=True
         )
@@ -99,7 +99,7 @@ class Rater:
         num_threads: int | None = None,
     ) -> None:
         """Plays every opponent; where it is interrupted, the results that there are stay."""
-        self._keep(version)
+        self._weights.keep(version)
         evaluator = self._evaluator
         evaluator.load(state, version)
         name = f"step {version}"
@@ -135,10 +135,6 @@ class Rater:
             )
             self._metrics.append("rating", version, results[-1])
             self._weights.add_rating(version, results)
-
-    def _keep(self, version: int) -> None:
-        """From now on no checkpoint lets these weights go."""
-        self._weights.add_rating(version, [])
 
     def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
         try:

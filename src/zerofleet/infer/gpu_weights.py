@@ -15,7 +15,7 @@ from zerofleet.infer.fused_layers import FoldedConv, FusedFeedForward
 from zerofleet.infer.torch_evaluator import as_tensor
 from zerofleet.nets import Network, from_spec
 from zerofleet.nets.board import ConvNorm
-from zerofleet.nets.layers import FeedForward
+from zerofleet.nets.layers import FeedForward, fuse_attention
 from zerofleet.nets.onnx import Answers
 
 
@@ -104,9 +104,6 @@ def fused_copy(network: Network, device: torch.device, number_type: torch.dtype)
         elif isinstance(module, FeedForward):
             served.set_submodule(name, FusedFeedForward(*module))
     if device.type == "cuda":
-        # Needs Triton, which comes with the torch that knows CUDA.
-        from zerofleet.nets.small_attention import fuse_attention
-
         fuse_attention(served)
     return served
 

@@ -118,8 +118,6 @@ class BeastyBarNetwork(Network):
     """Reads bytes, and where a network does not do it better answers from one vector that stands
     for the whole position."""
 
-    auxiliary: AuxiliaryHeads | None
-
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
         if spec.game != "beastybar":
@@ -128,7 +126,9 @@ class BeastyBarNetwork(Network):
 
     def add_heads(self, width: int, use_dueling: bool, use_auxiliary_heads: bool) -> None:
         self.heads = Heads(width, self.spec, use_dueling)
-        self.auxiliary = AuxiliaryHeads(width) if use_auxiliary_heads else None
+        self.auxiliary: AuxiliaryHeads | None = (
+            AuxiliaryHeads(width) if use_auxiliary_heads else None
+        )
 
     def answer(self, summary_BW: Tensor, with_auxiliary: bool | None) -> Output:
         auxiliary = {}

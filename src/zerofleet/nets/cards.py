@@ -73,7 +73,9 @@ class CardsNetwork(BeastyBarNetwork):
         in_place_BZW = torch.einsum("bzp,zpw->bzw", is_at_BZP, self.place + self.card_in_place)
         tokens_BZW = self.card() + in_place_BZW + self.counters(counters_BG)[:, None]
         tokens_BZW = self.transformer(tokens_BZW)
-        pooled_B2W = torch.cat([tokens_BZW.mean(dim=1), tokens_BZW.amax(dim=1)], dim=1)
+        # The largest is found by its index, not by comparing on the way back; see nets/board.py.
+        largest_BW = tokens_BZW.max(dim=1).values
+        pooled_B2W = torch.cat([tokens_BZW.mean(dim=1), largest_BW], dim=1)
         summary_BW = functional.relu(self.summary(pooled_B2W))
         auxiliary = {}
         if self.end is not None and self.wants_auxiliary(with_auxiliary):

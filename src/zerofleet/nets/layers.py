@@ -86,6 +86,17 @@ class Attention(nn.Module):
         return answer_RW
 
 
+def fuse_attention(network: nn.Module) -> None:
+    """Has a network on a CUDA GPU attend by kernels of our own, wherever they take its heads."""
+    for module in network.modules():
+        if isinstance(module, Attention):
+            # Needs Triton, which comes with the torch that knows CUDA.
+            from zerofleet.nets.small_attention import attend_by_kernel, can_fuse
+
+            if can_fuse(module.head_width):
+                module.attend = attend_by_kernel
+
+
 class TransformerLayer(nn.Module):
     """Attention, then feed-forward, each added to what went in."""
 

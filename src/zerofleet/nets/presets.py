@@ -57,7 +57,7 @@ BEASTYBAR: Final[dict[str, Choice]] = {
     "cards-tiny": cards(48, 2, 2),  # 0.07 M
     "cards-small": cards(128, 2, 6),  # 1 M
     "cards-medium": cards(256, 4, 6),  # 4 M
-    "cards-large": cards(384, 6, 8),  # 12 M
+    "cards-large": cards(384, 6, 8),  # 13 M
     "places-tiny": places(128, 2),  # 0.15 M
     "places-small": places(256, 3),  # 0.6 M
     "places-medium": places(512, 6),  # 4 M

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 import triton  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,import-untyped,unused-ignore]
-from torch import Tensor, nn
-
-from zerofleet.nets.layers import Attention
+from torch import Tensor
 
 LEAST_TOKENS = 16
 """What tensor cores multiply at the least; fewer are filled up within the kernel."""
+MOST_HEAD_WIDTH = 128
+"""Wider heads do not fit into registers."""
 HEADS_PER_PROGRAM = 2
 
 
@@ -142,7 +142,7 @@ def launch(
     bias: Tensor | None,
     *others: Tensor,
 ) -> None:
-    """Starts one of the kernels for all heads of all positions."""
+    """Starts one of the kernels for all heads of all positions. Rows lie one after the other."""
     num_rows, width = both_R3W.shape[0], both_R3W.shape[1] // 3
     bias_kind = "none" if bias is None else "alike" if bias.numel() == num_rows else "each"
     heads_per_program = HEADS_PER_PROGRAM if num_heads % HEADS_PER_PROGRAM == 0 else 1
@@ -210,18 +210,11 @@ def attend_by_kernel(
     both_R3W: Tensor, num_tokens: int, num_heads: int, bias_B1TT: Tensor | None
 ) -> Tensor:
     """The same as `attend_by_products`. The bias gets no gradient: it is made of masks."""
-    mixed_RW: Tensor = attend_op(both_R3W, num_tokens, num_heads, bias_B1TT)
+    mixed_RW: Tensor = attend_op(both_R3W.contiguous(), num_tokens, num_heads, bias_B1TT)
     return mixed_RW
 
 
-def fuse_attention(network: nn.Module) -> None:
-    """Has a network on a CUDA GPU attend by the kernels, wherever they take its heads."""
-    for module in network.modules():
-        if isinstance(module, Attention) and can_fuse(module):
-            module.attend = attend_by_kernel
-
-
-def can_fuse(attention: Attention) -> bool:
+def can_fuse(head_width: int) -> bool:
     """Whether the kernels take heads of this width: a power of two that tensor cores multiply."""
-    head_width = attention.head_width
-    return head_width >= LEAST_TOKENS and head_width & (head_width - 1) == 0
+    is_power_of_two = head_width & (head_width - 1) == 0
+    return LEAST_TOKENS <= head_width <= MOST_HEAD_WIDTH and is_power_of_two

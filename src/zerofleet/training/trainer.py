@@ -13,6 +13,7 @@ from torch import Tensor
 from zerofleet.config import TrainConfig
 from zerofleet.errors import ZerofleetError
 from zerofleet.nets import Network
+from zerofleet.nets.layers import fuse_attention
 from zerofleet.replay import Batch, RowFormat
 from zerofleet.training.captured import CapturedStep
 from zerofleet.training.group import Group
@@ -65,9 +66,6 @@ class Trainer:
         # Convolutions are a third faster so, also on a CPU; other layers do not mind.
         self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if device.type == "cuda":
-            # Needs Triton, which comes with the torch that knows CUDA.
-            from zerofleet.nets.small_attention import fuse_attention
-
             fuse_attention(self.network)
         self.step_count = 0
         self.group = Group()

@@ -72,12 +72,17 @@ class WeightsStore:
                 faults.append(str(fault))
         return None, faults
 
+    def keep(self, version: int) -> None:
+        """Never forgets it from now on; what matches have shown of it stays."""
+        if not self._rating_path(version).exists():
+            self.add_rating(version, [])
+
     def add_rating(self, version: int, results: Sequence[Mapping[str, Any]]) -> None:
         """Puts what matches have shown beside the weights."""
         write_whole(self._rating_path(version), (json.dumps(results, indent=1) + "\n").encode())
 
     def forget_all_but(self, keep: Collection[int]) -> None:
-        """Removes versions, but none that was rated."""
+        """Removes versions, but none that was rated or is to be kept."""
         for version in set(self.versions()) - set(keep):
             if not self._rating_path(version).exists():
                 self._manifest_path(version).unlink()
