@@ -17,8 +17,9 @@ from zerofleet.training import Trainer, set_up_torch
 GAME, NETWORK = "connect4", "tiny"
 BATCH_SIZE = 256
 NUM_GAMES = 16
-STEPS_AT_ONCE = 8
 """To train on."""
+STEPS_AT_ONCE = 8
+"""Before a GPU is waited for."""
 REPLAY = ReplayConfig(window_positions=4096, least_positions=1)
 
 

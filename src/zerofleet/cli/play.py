@@ -68,7 +68,8 @@ def play(
             raise Inconsistent("--option does not go with --load: a saved game has its options")
         record = read_record(load, name)
         record.against = against or record.against
-        record.person = record.person if seat is None else person
+        if seat is not None:
+            record.person = person
     else:
         game, against, own_run = game_and_opponent(name, option, against)
         record = GameRecord(name, game, person, against, [game.new_position(seed)])

@@ -42,6 +42,15 @@ def load_bias(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def load_head(both_R3W, place, is_token_T1, width: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Queries, keys and values of one head, [T, K] each; `place` is that of its queries."""
+    query_TK = tl.load(both_R3W + place, mask=is_token_T1, other=0.0)
+    key_TK = tl.load(both_R3W + place + width, mask=is_token_T1, other=0.0)
+    value_TK = tl.load(both_R3W + place + 2 * width, mask=is_token_T1, other=0.0)
+    return query_TK, key_TK, value_TK
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def shares_of(query_TK, key_TK, bias_TT, scale, precision: tl.constexpr):  # type: ignore[no-untyped-def]
     """How much each token takes from each other; in float32."""
     logits_TT = tl.dot(query_TK, tl.trans(key_TK), input_precision=precision) * scale + bias_TT
@@ -73,10 +82,8 @@ def attend_kernel(  # type: ignore[no-untyped-def]
     mixed_RW += position * num_tokens * width
     for number in tl.static_range(heads_per_program):
         first = (tl.program_id(1) * heads_per_program + number) * head_width
-        cell = both_R3W + token_T1 * (3 * width) + first + column_1K
-        query_TK = tl.load(cell, mask=is_token_T1, other=0.0)
-        key_TK = tl.load(cell + width, mask=is_token_T1, other=0.0)
-        value_TK = tl.load(cell + 2 * width, mask=is_token_T1, other=0.0)
+        place = token_T1 * (3 * width) + first + column_1K
+        query_TK, key_TK, value_TK = load_head(both_R3W, place, is_token_T1, width)
         shares_TT = shares_of(query_TK, key_TK, bias_TT, scale, precision)
         mixed_TK = tl.dot(shares_TT.to(value_TK.dtype), value_TK, input_precision=precision)
         target = mixed_RW + token_T1 * width + first + column_1K
@@ -111,9 +118,7 @@ def attend_back_kernel(  # type: ignore[no-untyped-def]
     for number in tl.static_range(heads_per_program):
         first = (tl.program_id(1) * heads_per_program + number) * head_width
         place = token_T1 * (3 * width) + first + column_1K
-        query_TK = tl.load(both_R3W + place, mask=is_token_T1, other=0.0)
-        key_TK = tl.load(both_R3W + place + width, mask=is_token_T1, other=0.0)
-        value_TK = tl.load(both_R3W + place + 2 * width, mask=is_token_T1, other=0.0)
+        query_TK, key_TK, value_TK = load_head(both_R3W, place, is_token_T1, width)
         mixed_grad_TK = tl.load(
             mixed_grad_RW + token_T1 * width + first + column_1K, mask=is_token_T1, other=0.0
         )
