@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -246,6 +245,4 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone() -> None:
 def test_a_run_is_let_go_when_its_context_ends_even_by_an_error() -> None:
     with pytest.raises(ZeroDivisionError), create_or_open("c4", connect4()):
         raise ZeroDivisionError
-    start = time.monotonic()
     made("c4")
-    assert time.monotonic() - start < 5

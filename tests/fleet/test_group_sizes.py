@@ -52,8 +52,7 @@ def test_where_threads_search_meanwhile_what_they_ask_for_is_measured_and_said(f
     size = games_per_group(settings, game, nets.build(game, "tiny"), "cpu", plan, said.append)
     assert size in CPU_SIZES
     (line,) = said
-    leaves_per_s = 1000 * float(re.search(r"; search ([\d.,]+) k/s\)$", line)[1].replace(",", ""))
-    assert 1e3 < leaves_per_s < 1e8
+    assert float(re.search(r"; search ([\d.,]+) k/s\)$", line)[1].replace(",", "")) > 0
 
 
 def test_a_deterministic_run_needs_a_size_that_is_written(folders):

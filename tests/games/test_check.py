@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -37,8 +36,6 @@ def test_the_same_seed_plays_the_same_games() -> None:
 def test_ctrl_c_gets_through_while_the_core_works() -> None:
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    began_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        zf.games.check(zf.games.get("gomoku"), num_games=10_000_000)
-    assert time.monotonic() - began_s < 30
+        zf.games.check(zf.games.get("gomoku"), num_games=10**12)
     timer.join()

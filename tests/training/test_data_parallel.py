@@ -121,12 +121,10 @@ def test_a_process_that_is_killed_is_named_and_the_weights_are_those_of_the_last
         trainer.step(batch)
         kept = [value.clone() for value in trainer.network.parameters()]
         trainer.group.others[0].process.kill()
-        started_s = time.monotonic()
         with pytest.raises(
             ProcessLost, match=r"^training process 1 \(cpu\) was killed by signal 9"
         ):
             trainer.step(batch)
-        assert time.monotonic() - started_s < 30
     assert trainer.step_count == 1
     assert all(map(torch.equal, trainer.network.parameters(), kept))
 
