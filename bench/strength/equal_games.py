@@ -1,10 +1,12 @@
-"""Which of two networks learns more from as many games of its own: both train, then they play.
+"""Which networks learn more from as many games of their own: all train at once, then they play.
 
-    python bench/strength/equal_games.py beastybar large places-medium --games 16000
+    python bench/strength/equal_games.py beastybar large cards-medium --games 16000
+    python bench/strength/equal_games.py beastybar large places-medium,network.options.dropout=0.3
 
-Both runs have the same settings but for the network, 200 simulations every move, and end after so
-many games, however long they take. The match is at 200 simulations, in pairs of deals. Runs stay
-where $ZEROFLEET_RUNS says; without it they are removed afterwards.
+All runs have the same settings but for the network, and what is written after its name. They play
+200 simulations every move and end after so many games, however long they take. Then each plays the
+first at 200 simulations, in pairs of deals. Runs are called after their networks and stay where
+$ZEROFLEET_RUNS says; without it they are removed afterwards.
 """
 
 import argparse
@@ -36,48 +38,56 @@ SETTINGS = {
 }
 
 
-def start_training(game, network, num_games):
-    """A run that is named after its network, in a process of its own."""
-    settings = SETTINGS | {"network.preset": network, "stop.games": num_games}
-    command = [sys.executable, "-c", "from zerofleet.cli import main; main()"]
-    command += ["train", game, "--preset", "standard", "--run", network]
-    for name, value in settings.items():
-        command += ["--set", f"{name}={value}"]
-    return subprocess.Popen(command)
+class Contestant:
+    """A network, and the run that teaches it, in a process of its own."""
+
+    def __init__(self, text, index):
+        self.text = text
+        network, *own_settings = text.split(",")
+        self.run = f"{network}-{index}"
+        self.settings = [f"network.preset={network}", *own_settings]
+
+    def start_training(self, game, settings):
+        command = [sys.executable, "-c", "from zerofleet.cli import main; main()"]
+        command += ["train", game, "--preset", "standard", "--run", self.run]
+        for setting in [*settings, *self.settings]:
+            command += ["--set", setting]
+        return subprocess.Popen(command)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("game")
-    parser.add_argument("networks", nargs=2, help="presets of the game's networks")
+    parser.add_argument("networks", nargs="+", help="PRESET[,SETTING=VALUE...]")
     parser.add_argument("--games", type=int, default=16_000, help="of each run")
     parser.add_argument("--match-games", type=int, default=1000)
-    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--simulations", type=int, default=200, help="of the matches")
     parser.add_argument("--out", type=Path, help="instead of bench/results/equal-games-DATE.json")
     arguments = parser.parse_args()
+    contestants = [Contestant(text, index) for index, text in enumerate(arguments.networks, 1)]
+    settings = [f"{name}={value}" for name, value in SETTINGS.items()]
+    settings.append(f"stop.games={arguments.games}")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ZEROFLEET_RUNS", folder)
-        trainings = [
-            start_training(arguments.game, network, arguments.games)
-            for network in arguments.networks
-        ]
+        trainings = [one.start_training(arguments.game, settings) for one in contestants]
         statuses = [training.wait() for training in trainings]
         if any(statuses):
             sys.exit("a run failed")
-        first, second = (
-            f"run:{network},sims={arguments.simulations}" for network in arguments.networks
-        )
-        match = zf.arena.match(arguments.game, second, first, num_games=arguments.match_games)
-    result = facts(" ".join(["bench/strength/equal_games.py", *sys.argv[1:]]))
-    result["found"] = {
-        "first": first,
-        "second": second,
-        "games_of_each": arguments.games,
-        "score_of_second": match.score,
-        "interval": match.interval,
-        "match_games": arguments.match_games,
-    }
-    print(json.dumps(result["found"], indent=1))
+        first, *others = contestants
+        result = facts(" ".join(["bench/strength/equal_games.py", *sys.argv[1:]]))
+        result |= {"games_of_each": arguments.games, "match_games": arguments.match_games}
+        result["first"] = first.text
+        result["scores_against_the_first"] = {}
+        for other in others:
+            match = zf.arena.match(
+                arguments.game,
+                f"run:{other.run},sims={arguments.simulations}",
+                f"run:{first.run},sims={arguments.simulations}",
+                num_games=arguments.match_games,
+            )
+            score = {"score": match.score, "interval": match.interval}
+            result["scores_against_the_first"][other.text] = score
+            print(other.text, json.dumps(score), flush=True)
     (arguments.out or result_path("equal-games")).write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -138,10 +138,10 @@ class Transformer(nn.Module):
 class ResidualMlp(nn.Module):
     """A linear layer, residual feed-forward blocks, then a norm."""
 
-    def __init__(self, num_inputs: int, width: int, num_blocks: int) -> None:
+    def __init__(self, num_inputs: int, width: int, num_blocks: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.first = nn.Linear(num_inputs, width)
-        self.blocks = nn.ModuleList(FeedForward(width, width) for _ in range(num_blocks))
+        self.blocks = nn.ModuleList(FeedForward(width, width, dropout) for _ in range(num_blocks))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x_BI: Tensor) -> Tensor:

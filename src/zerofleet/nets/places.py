@@ -26,6 +26,8 @@ class PlacesOptions(NetworkOptions):
     """Of every layer. Doubling it costs up to four times as much."""
     num_blocks: int = Field(2, ge=1, le=100)
     """Residual blocks of two layers each."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Share of numbers left out in training, against learning few games by heart."""
     use_dueling: bool = True
     """A hidden layer of their own for policy and for outcomes, the policy centred on its mean."""
     use_auxiliary_heads: bool = True
@@ -39,7 +41,7 @@ class PlacesNetwork(BeastyBarNetwork):
         super().__init__(spec)
         options = PlacesOptions.model_validate(spec.options)
         num_inputs = NUM_CARDS * NUM_PLACES + len(COUNTER_SCALES)
-        self.trunk = ResidualMlp(num_inputs, options.width, options.num_blocks)
+        self.trunk = ResidualMlp(num_inputs, options.width, options.num_blocks, options.dropout)
         self.add_heads(options.width, options.use_dueling, options.use_auxiliary_heads)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
