@@ -58,7 +58,7 @@ class Rater:
         self._started_s = started_s
         self._rated_at_s = started_s
         self._thread: threading.Thread | None = None
-        self._interrupted = threading.Event()
+        self._is_interrupted = False
         # All players are made now: an unknown one is refused before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
         self._evaluator = make_evaluator()
@@ -82,14 +82,14 @@ class Rater:
         self._thread.start()
 
     def interrupt(self) -> None:
-        """Gives up the match under way, in whichever thread."""
-        self._interrupted.set()
+        """Gives up the match under way, in whichever thread; a signal's handler may call it."""
+        self._is_interrupted = True
 
     def join(self) -> None:
         """Waits for the thread in the background, and is ready for another rating."""
         if self._thread is not None:
             self._thread.join()
-        self._interrupted.clear()
+        self._is_interrupted = False
 
     def rate(
         self,
@@ -157,7 +157,7 @@ class Rater:
 
     def _progress_of(self, version: int, opponent: str) -> Callable[[int, int], None]:
         def show(num_done: int, num_games: int) -> None:
-            if self._interrupted.is_set():
+            if self._is_interrupted:
                 raise Interrupted
             self._screen.show_doing(
                 f"rating step {version:,} against {opponent}: {num_done} of {num_games} games"

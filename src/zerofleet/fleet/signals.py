@@ -1,21 +1,19 @@
 """Ctrl-C and SIGTERM as a wish, not a blow."""
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
 class StopWish:
-    """Whether a person or the system has asked for an end."""
+    """Whether a person or the system has asked for an end.
+
+    A handler takes no lock: what it interrupts may hold it.
+    """
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
-
-    @property
-    def asked(self) -> bool:
-        return self._asked.is_set()
+        self.asked = False
 
     @contextmanager
     def on_signals(self, when_asked: Callable[[], None]) -> Iterator[None]:
@@ -24,7 +22,7 @@ class StopWish:
         def ask(number: int, frame: FrameType | None) -> None:
             if self.asked:
                 raise KeyboardInterrupt
-            self._asked.set()
+            self.asked = True
             when_asked()
 
         numbers = (signal.SIGINT, signal.SIGTERM)
