@@ -71,12 +71,16 @@ def test_what_is_not_a_spec_is_refused(change, error, message):
         nets.NetworkSpec.from_dict(values)
 
 
-def test_a_spec_of_an_unknown_kind_or_with_missing_options_builds_nothing():
+def test_a_spec_of_an_unknown_kind_builds_nothing():
     spec = spec_of("connect4")
     with pytest.raises(Unsupported, match="unknown kind of network bored; did you mean board"):
         nets.from_spec(spec.model_copy(update={"kind": "bored"}))
-    with pytest.raises(BadText, match="the spec of a board network lacks some of its options"):
-        nets.from_spec(spec.model_copy(update={"options": {"channels": 32}}))
+
+
+def test_a_spec_from_before_an_option_was_added_has_its_default():
+    spec = nets.build(zf.games.get("beastybar"), "places-tiny").spec
+    before = {name: value for name, value in spec.options.items() if name != "dropout"}
+    assert nets.from_spec(spec.model_copy(update={"options": before})).spec == spec
 
 
 @pytest.mark.parametrize(

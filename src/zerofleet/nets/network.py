@@ -53,7 +53,11 @@ class AuxiliaryBatch(Protocol):
 
 
 class NetworkOptions(BaseModel):
-    """The options of one kind of network: frozen, and checked when they are built."""
+    """The options of one kind of network: frozen, and checked when they are built.
+
+    One that is added to a kind has as its default what was before: specs that were written before
+    lack it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

@@ -26,7 +26,7 @@ class NetworkSpec(BaseModel):
     kind: str
     """The architecture: board, zones, cards, points or bytes."""
     options: dict[str, OptionValue]
-    """All options of that kind."""
+    """All options that the kind had when the spec was written."""
     game: str
     game_options: dict[str, str]
     num_actions: int
