@@ -84,7 +84,8 @@ def main():
     if len(sys.argv) > 2:  # one measurement, for the comparison of threads with processes
         print(batched_search(sys.argv[2], int(sys.argv[3]), seconds, int(sys.argv[4]))[0])
         return
-    gomoku, gomoku_bytes = batched_search("gomoku", 800, seconds)
+    gomoku_200, _ = batched_search("gomoku", 200, seconds)
+    gomoku_800, gomoku_bytes = batched_search("gomoku", 800, seconds)
     backgammon, backgammon_bytes = batched_search("backgammon", 200, seconds)
     beastybar, beastybar_bytes = batched_search("beastybar", 200, seconds)
     rates = {
@@ -94,7 +95,8 @@ def main():
         "connect4 random games": rate(random_games("connect4", 100000), seconds),
         "gomoku playout search": rate(playout_search("gomoku", 200, 8), seconds),
         "backgammon playout search": rate(playout_search("backgammon", 100, 8), seconds),
-        "gomoku batched search": gomoku,
+        "gomoku batched search, 200": gomoku_200,
+        "gomoku batched search, 800": gomoku_800,
         "backgammon batched search": backgammon,
         "beastybar batched search": beastybar,
     }

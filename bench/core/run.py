@@ -28,8 +28,8 @@ ROWS = [
     ("connect4 random games", None, None, None),
     ("gomoku playout search", "gomoku playout search", 5, None),
     ("backgammon playout search", "backgammon playout search", 8, None),
-    ("gomoku batched search", "gomoku batched search, 200", 40, 300_000),
-    ("gomoku batched search", "gomoku batched search, 800", None, 300_000),
+    ("gomoku batched search, 200", "gomoku batched search, 200", 40, 300_000),
+    ("gomoku batched search, 800", "gomoku batched search, 800", None, 300_000),
     ("backgammon batched search", None, None, 200_000),
     ("beastybar batched search", None, None, 200_000),
 ]
@@ -83,8 +83,7 @@ def table(ours, peers):
         peer_text = f"{peer_rate:,.0f}" if peer_rate else "-"
         goals = [f"{goal_ratio}x"] if goal_ratio else []
         goals += [f"{goal_rate:,}"] if goal_rate else []
-        label = peer_name if peer_name and "," in peer_name else name
-        row = f"{label:38} {ours_rate:12,.0f} {peer_text:>12} {ratio:>8}"
+        row = f"{name:38} {ours_rate:12,.0f} {peer_text:>12} {ratio:>8}"
         lines.append(f"{row}  {' and '.join(goals)}".rstrip())
     return lines
 

@@ -59,7 +59,7 @@ def fill(replay, game, num_rows):
     while len(replay.window) < num_rows:
         episodes = [next(played) for _ in range(GAMES_AT_ONCE)]
         replay.accept(episodes)
-        num_decisions += sum(map(decisions_in, episodes))
+        num_decisions += sum(map(decisions_in, map(zf.games.Episode.decode, episodes)))
     played.close()
     return replay.window.num_added / num_decisions
 

@@ -64,23 +64,26 @@ class GpuWatch:
         return {name: sum(column) / len(column) for name, column in columns.items() if column}
 
 
-def decisions_in(data):
-    events = zf.games.Episode.decode(data).events
-    return sum(event.kind in ("full", "cheap") for event in events)
+def decisions_in(episode):
+    return sum(event.kind in ("full", "cheap") for event in episode.events)
 
 
 def sizes_of_games(game, settings):
-    """Decisions and leaves of a whole game, by the mean of some with an even-handed evaluator."""
+    """Decisions and leaves of a whole game, by the mean of some with an even-handed evaluator.
+
+    They are the first of each place, however long: the first to end would be the short ones.
+    """
     num_games = 16 * SEARCH_THREADS
     driver = _core.SelfPlay(game, settings, SEARCH_THREADS, 16, SEARCH_THREADS, "uniform", 1, 0)
-    episodes = []
-    while len(episodes) < num_games:
-        driver.wait_for_episodes(num_games - len(episodes), 1.0)
-        episodes += driver.take_episodes()
+    decisions = []
+    while len(decisions) < num_games:
+        driver.wait_for_episodes(1, 1.0)
+        episodes = map(zf.games.Episode.decode, driver.take_episodes())
+        decisions += [decisions_in(each) for each in episodes if each.sequence < num_games]
     counts = driver.counts()
     driver.stop()
-    num_decisions = sum(map(decisions_in, episodes)) / len(episodes)
-    return num_decisions, counts.num_leaves / counts.num_decisions * num_decisions
+    decisions_per_game = sum(decisions) / num_games
+    return decisions_per_game, counts.num_leaves / counts.num_decisions * decisions_per_game
 
 
 def spread(driver, game, num_groups, num_games, leaves_per_game):

@@ -38,6 +38,7 @@ def sampler_of(game):
 
 
 def trainer_of(game, preset, batch_size, has_kernel=True):
+    torch.cuda.reset_peak_memory_stats()
     settings = TrainConfig(batch_size=batch_size)
     trainer = Trainer(nets.build(game, preset), settings, torch.device("cuda"))
     if not has_kernel:

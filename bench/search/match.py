@@ -1,6 +1,7 @@
 """Strength of one way to search against another, at equal simulations.
 
-    bench/search/match.py beastybar 200 opponent_nodes=pooled opponent_nodes=per_hand --pairs 1000
+    .venv/bin/python bench/search/match.py beastybar 200 \\
+        opponent_nodes=pooled opponent_nodes=per_hand --pairs 1000
 
 Both sides use the playout evaluator. Games are paired: same deal and dice, both seats. Prints the
 score of the first side with its 95 % interval, by pairs.

@@ -24,6 +24,7 @@ import zerofleet as zf
 
 SETTINGS = {
     "search.num_simulations": 200,
+    "selfplay.full_search_share": 1,
     "selfplay.temperature_drop_move": 6,
     "selfplay.final_temperature": 0.2,
     "selfplay.num_groups": 8,

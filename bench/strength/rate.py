@@ -139,9 +139,11 @@ class Result:
                 raise Inconsistent(f"{self.path} is of another run or step; use another --out")
 
     def has(self, measurement, seed):
-        wanted = asdict(measurement) | {"seed": seed, "commit": self._commit}
+        """By this commit; a result that is tracked makes the checkout dirty by itself."""
+        wanted = asdict(measurement) | {"seed": seed}
         return any(
-            all(record.get(name) == value for name, value in wanted.items())
+            record["commit"].removesuffix("-dirty") == self._commit.removesuffix("-dirty")
+            and all(record.get(name) == value for name, value in wanted.items())
             for record in self._content["measured"]
         )
 

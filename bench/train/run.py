@@ -84,7 +84,10 @@ def measure(game, seconds):
         records = [each for each in metrics.read(run.folder) if each["kind"] == "status"]
         config = read(run.config_path)
         bare = bare_rate("r", config, seconds=4)
-    first, last = next(each for each in records if each["step"] > 0), records[-1]
+    trained = [each for each in records if each["step"] > 0]
+    if len(trained) < 2:
+        sys.exit(f"{game}: {seconds:g} s are too few to see it train; give more --seconds")
+    first, last = trained[0], trained[-1]
     wall_s = last["elapsed_s"] - first["elapsed_s"]
 
     def per_s(name):

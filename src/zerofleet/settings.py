@@ -120,7 +120,7 @@ class SelfPlayConfig(Section):
     search; only where nothing is hidden. For games such as backgammon, where a turn is several
     decisions and few simulations hardly see its end. gumbel_c_visit and gumbel_c_scale say how
     sharply the policy prefers what is worth more; of the other settings of searches only max_bytes
-    counts then."""
+    counts then, and full_search_share, cheap_simulations and cache_bytes do not."""
 
     temperature: Weight = 1
     """Actions are drawn in proportion to visits ** (1 / temperature) (PUCT, whole turns). Higher
@@ -138,7 +138,8 @@ class SelfPlayConfig(Section):
 
     cache_bytes: Annotated[int, Field(ge=0, le=2**40)] = 2**28
     """Memory for remembered evaluations, shared by all games of a process and taken as it fills. 0
-    remembers none. Pays where games share openings and the network is slow."""
+    remembers none, but where hands are hidden the opponent's priors, in each game apart: 512 bytes
+    per simulation, 16 MiB at most. Pays where games share openings and the network is slow."""
 
     num_groups: CountOrZero = 0
     """Groups of games. While one is evaluated the others search: with too few, one side waits. 0:
@@ -154,7 +155,8 @@ class NetworkConfig(Section):
     """The network that learns. It cannot change during a run."""
 
     preset: str = "small"
-    """tiny, small, medium or large. Larger is stronger in the end, slower all along."""
+    """tiny, small, medium or large; Beasty Bar has other kinds too, such as cards-small and
+    places-small. Larger is stronger in the end, slower all along."""
 
     options: dict[str, bool | int | float] = {}
     """What differs from the preset, by the network's own names."""

@@ -15,7 +15,10 @@ BENCHMARKS = Path(__file__).parents[3] / "bench"
 
 def bench(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="core, gpu or train.")],
-    seconds: Annotated[float, typer.Option(min=0.1, help="Of each measurement.")] = 5,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0.1, help="Of each measurement; unless said, what suits it."),
+    ] = None,
     record: Annotated[bool, typer.Option(help="Keep the result in bench/results.")] = True,
 ) -> None:
     """Measure speed beside that of other projects, on this machine, in one run.
@@ -30,5 +33,7 @@ def bench(
         raise Unsupported("benchmarks are run from a checkout of the project: pip install -e .")
     if what not in known:
         raise Unsupported(f"unknown benchmark {what}; known: {', '.join(known)}")
-    command = [sys.executable, str(script), "--seconds", str(seconds)]
-    raise typer.Exit(subprocess.run(command + ([] if record else ["--no-record"])).returncode)
+    command = [sys.executable, str(script)]
+    command += [] if seconds is None else ["--seconds", str(seconds)]
+    command += [] if record else ["--no-record"]
+    raise typer.Exit(subprocess.run(command).returncode)
