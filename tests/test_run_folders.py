@@ -56,6 +56,9 @@ def test_runs_are_where_the_environment_says(
 ) -> None:
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "elsewhere" / "deep"))
     assert made("c4").folder == tmp_path / "elsewhere" / "deep" / "c4"
+    monkeypatch.setenv("ZEROFLEET_RUNS", "/proc/none")
+    with pytest.raises(Inconsistent, match="^/proc/none/c4 cannot be made: "):
+        made("c4")
 
 
 def test_a_run_that_exists_is_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,10 @@ def pack(
     list_path = folder / f"{run.name}{LIST_ENDING}"
     if list_path.exists():
         raise Inconsistent(f"{list_path} exists already; remove that pack, or pack elsewhere")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Inconsistent(f"{folder} cannot be made: {error.strerror}") from None
     writer = PartWriter(list_path, max_bytes)
     try:
         with locked(run.folder), writer:

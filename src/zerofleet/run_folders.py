@@ -188,6 +188,10 @@ def new_folder(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise Inconsistent(f"{folder} is in the way: it is no folder; use another name") from None
+    except OSError as error:
+        raise Inconsistent(
+            f"{folder} cannot be made: {error.strerror}; ZEROFLEET_RUNS says where runs go"
+        ) from None
     present = {path.name for path in folder.iterdir()}
     if FACTS not in present and present - MADE_FIRST:
         raise Inconsistent(f"{folder} is no run: it has files but no {FACTS}; use another name")

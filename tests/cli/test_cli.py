@@ -72,6 +72,7 @@ def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[
         (["show", "gomoku", "--option", "size"], "--option must be NAME=VALUE, such as size=9;"),
         (["show", "connect4", "44x"], "'x' is no move; a move is a column 1-7"),
         (["analyse", "connect4", "4141414"], "the game is over: there is nothing to search"),
+        (["export", "c4", "no/c4.onnx"], "no/c4.onnx cannot be written: no must be a folder that"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_status_2(
@@ -84,7 +85,13 @@ def test_bad_input_is_one_clear_line_and_exit_status_2(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["show"], ["analyse", "connect4", "--evaluator", "oracle"]]
+    "arguments",
+    [
+        ["nonsense"],
+        ["show"],
+        ["show", "connect4", "--seed", str(2**64)],
+        ["analyse", "connect4", "--evaluator", "oracle"],
+    ],
 )
 def test_a_wrong_command_line_is_exit_status_2_too(
     capsys: pytest.CaptureFixture[str], arguments: list[str]

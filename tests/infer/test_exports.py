@@ -35,13 +35,14 @@ def test_what_is_kept_answers_with_the_weights_of_each_network(cache):
         assert len(list(cache.iterdir())) == 1
 
 
-def test_a_damaged_export_is_made_again(cache):
+@pytest.mark.parametrize("damaged", [b"\xff\xff damaged", b""])
+def test_a_damaged_export_is_made_again(cache, damaged):
     game = zf.games.get("connect4")
     network = nets.build(game, "tiny").eval()
     rows = np.zeros((1, game.observation_bytes), np.uint8)
     before = answers(network, rows)
     (path,) = cache.iterdir()
-    path.write_bytes(b"\xff\xff damaged")
+    path.write_bytes(damaged)
     exports.exported_bytes.cache_clear()
     assert np.array_equal(answers(network, rows)[0], before[0])
     assert path.stat().st_size > 1000

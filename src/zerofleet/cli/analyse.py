@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from zerofleet.cli.arguments import GameName, GameOptions, PositionText, game_of, position_of
+from zerofleet.cli.arguments import GameName, GameOptions, PositionText, Seed, game_of, position_of
 from zerofleet.cli.output import print_table
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.search import analyse as analyse_position
@@ -18,7 +18,7 @@ def analyse(
         CoreEvaluatorName, typer.Option(help="What judges the leaves.")
     ] = "playout",
     root: Annotated[RootName, typer.Option(help="How the root's actions are chosen.")] = "puct",
-    seed: Annotated[int, typer.Option(min=0, help="Of the search, and of a new game's deal.")] = 1,
+    seed: Seed = 1,
     top: Annotated[int, typer.Option(min=1, help="Actions to list.")] = 20,
     option: GameOptions = None,
 ) -> None:

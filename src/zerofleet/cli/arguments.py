@@ -27,6 +27,10 @@ GameOptions = Annotated[
 PlayerText = Annotated[
     str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200, best or run:NAME.")
 ]
+MOST_SEED = 2**63 - 1
+Seed = Annotated[
+    int, typer.Option(min=0, max=MOST_SEED, help="Of all that is drawn: deals, dice, openings, …")
+]
 NumThreads = Annotated[
     int | None, typer.Option("--threads", min=1, help="One for each core, unless said.")
 ]

@@ -6,14 +6,14 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from zerofleet.cli.arguments import GameName, GameOptions, game_of
+from zerofleet.cli.arguments import GameName, GameOptions, Seed, game_of
 from zerofleet.games import check as check_game
 
 
 def check(
     name: GameName,
     num_games: Annotated[int, typer.Option("--games", min=1, help="Random games to play.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Other seeds play other games.")] = 1,
+    seed: Seed = 1,
     option: GameOptions = None,
 ) -> None:
     """Play random games and check that a game keeps its promises.

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from zerofleet.cli.arguments import refuse_unwritable
+
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run; see zerofleet runs list.")],
@@ -15,6 +17,7 @@ def export(
 
     Example: zerofleet export c4 c4.onnx
     """
+    refuse_unwritable(path)
     # Only now: it loads torch.
     from zerofleet.infer.load import load_network
     from zerofleet.nets import export_onnx

@@ -6,7 +6,7 @@ import typer
 
 from zerofleet.arena import Hypotheses
 from zerofleet.arena import gate as play_gate
-from zerofleet.cli.arguments import GameOptions, NumThreads, PlayerText, game_of
+from zerofleet.cli.arguments import GameOptions, NumThreads, PlayerText, Seed, game_of
 from zerofleet.cli.progress import games_progress
 from zerofleet.errors import BadText
 from zerofleet.games import Game
@@ -27,7 +27,7 @@ def gate(
     alpha: Annotated[float, typer.Option(help="How often to accept at elo0.")] = 0.05,
     beta: Annotated[float, typer.Option(help="How often to reject at elo1.")] = 0.05,
     max_games: Annotated[int, typer.Option(min=2, help="Then it is undecided.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of deals, dice, openings and players.")] = 1,
+    seed: Seed = 1,
     num_threads: NumThreads = None,
     option: GameOptions = None,
 ) -> None:

@@ -9,6 +9,7 @@ from rich.progress import Progress
 from zerofleet.arena import player
 from zerofleet.arena.gnubg import MAX_PLIES
 from zerofleet.arena.judge import judge as judge_player
+from zerofleet.cli.arguments import Seed
 from zerofleet.cli.output import print_table
 
 
@@ -18,7 +19,7 @@ def judge(
         int, typer.Option("--decisions", min=1, help="To judge; 1,000 at least for a figure.")
     ] = 1000,
     plies: Annotated[int, typer.Option(min=0, max=MAX_PLIES, help="How far GnuBG looks.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="Of the games and the sample.")] = 1,
+    seed: Seed = 1,
     num_worst: Annotated[int, typer.Option("--worst", min=0, help="Decisions to list.")] = 5,
 ) -> None:
     """Judge a backgammon player: the equity that its decisions lose, as GnuBG sees it.

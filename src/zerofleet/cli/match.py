@@ -14,6 +14,7 @@ from zerofleet.cli.arguments import (
     GameOptions,
     NumThreads,
     PlayerText,
+    Seed,
     game_of,
     refuse_unwritable,
 )
@@ -25,7 +26,7 @@ def match(
     first: PlayerText,
     second: PlayerText,
     num_games: Annotated[int, typer.Option("--games", min=2, help="An even number.")] = 400,
-    seed: Annotated[int, typer.Option(min=0, help="Of deals, dice, openings and players.")] = 1,
+    seed: Seed = 1,
     num_threads: NumThreads = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the games go, as JSON lines.")

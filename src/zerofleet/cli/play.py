@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from zerofleet.arena import player
-from zerofleet.cli.arguments import GameName, GameOptions, game_of
+from zerofleet.cli.arguments import MOST_SEED, GameName, GameOptions, game_of
 from zerofleet.cli.play_game import Board, Habits
 from zerofleet.cli.play_record import SEATS, GameRecord, read_record
 from zerofleet.errors import Inconsistent
@@ -43,7 +43,8 @@ def play(
     ] = None,
     option: GameOptions = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of deal, dice and opponent; else a new one.")
+        int | None,
+        typer.Option(min=0, max=MOST_SEED, help="Of deal, dice and opponent; else a new one."),
     ] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Show a hint at each move.")] = False,
     thoughts: Annotated[

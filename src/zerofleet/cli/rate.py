@@ -7,7 +7,14 @@ import typer
 
 from zerofleet.arena import rate as rate_players
 from zerofleet.arena.rating_picture import draw_ratings
-from zerofleet.cli.arguments import GameName, GameOptions, NumThreads, game_of, refuse_unwritable
+from zerofleet.cli.arguments import (
+    GameName,
+    GameOptions,
+    NumThreads,
+    Seed,
+    game_of,
+    refuse_unwritable,
+)
 from zerofleet.cli.progress import games_progress
 from zerofleet.metrics import needed
 
@@ -20,7 +27,7 @@ def rate(
     num_games: Annotated[
         int, typer.Option("--games", min=2, help="In each pairing; an even number.")
     ] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Of deals, dice, openings and players.")] = 1,
+    seed: Seed = 1,
     num_threads: NumThreads = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where a picture goes, as PNG.")

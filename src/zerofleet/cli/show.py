@@ -1,17 +1,13 @@
 """zerofleet show"""
 
-from typing import Annotated
-
-import typer
-
 from zerofleet._core import CHANCE, OVER
-from zerofleet.cli.arguments import GameName, GameOptions, PositionText, game_of, position_of
+from zerofleet.cli.arguments import GameName, GameOptions, PositionText, Seed, game_of, position_of
 
 
 def show(
     name: GameName,
     text: PositionText = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the deal of a new game.")] = 0,
+    seed: Seed = 0,
     option: GameOptions = None,
 ) -> None:
     """Show a position and what can be played in it.

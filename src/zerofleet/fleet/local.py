@@ -317,13 +317,17 @@ class Session:
         return max(by_clock, self._progress_without_clock())
 
     def _progress_without_clock(self) -> float:
+        return max((reached / end for _, end, reached in self._ends()), default=0.0)
+
+    def _ends(self) -> list[tuple[str, int, int]]:
+        """The run's ends, each by its name, where it is, and how far it has come."""
         stop, position = self.config.stop, self.loop.replay.log.position
         ends = (
-            (stop.steps, self.loop.step_count),
-            (stop.games, position.num_episodes),
-            (stop.positions, position.num_positions),
+            ("steps", stop.steps, self.loop.step_count),
+            ("games", stop.games, position.num_episodes),
+            ("positions", stop.positions, position.num_positions),
         )
-        return max((reached / end for end, reached in ends if end), default=0.0)
+        return [(name, end, reached) for name, end, reached in ends if end]
 
     def _count_start(self, saved: int) -> int:
         """A number that no earlier start of this run had: one half of its episodes' ids."""
@@ -349,7 +353,12 @@ class Session:
         )
 
     def last_words(self) -> str:
+        ended = [
+            f"; stop.{name} {end:,} is reached"
+            for name, end, reached in self._ends()
+            if reached >= end
+        ]
         return (
             f"{self.run.name}: {self.loop.step_count:,} steps, "
-            f"{self.loop.replay.log.position.num_episodes:,} games"
+            f"{self.loop.replay.log.position.num_episodes:,} games{''.join(ended)}"
         )

@@ -29,7 +29,8 @@ def exported_bytes(spec: str) -> bytes:
     path = cache_folder() / "onnx" / f"{key}.onnx"
     try:
         data = path.read_bytes()
-        onnx.load_model_from_string(data)
+        if not onnx.load_model_from_string(data).graph.node:
+            raise DecodeError("an empty file is read as a network of nothing")
         return data
     except (OSError, DecodeError):  # not there yet, or damaged
         network = nets.from_spec(nets.NetworkSpec.from_dict(json.loads(spec)))

@@ -24,7 +24,7 @@ class NetworkSpec(BaseModel):
 
     format: int = FORMAT
     kind: str
-    """The architecture: board, zones, cards, points or bytes."""
+    """The architecture: board, zones, cards, places, points or bytes."""
     options: dict[str, OptionValue]
     """All options that the kind had when the spec was written."""
     game: str
