@@ -57,7 +57,7 @@ def test_runs_are_where_the_environment_says(
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "elsewhere" / "deep"))
     assert made("c4").folder == tmp_path / "elsewhere" / "deep" / "c4"
     monkeypatch.setenv("ZEROFLEET_RUNS", "/proc/none")
-    with pytest.raises(Inconsistent, match="^/proc/none/c4 cannot be made: "):
+    with pytest.raises(Inconsistent, match=r"^/proc/none/c4 cannot be made: "):
         made("c4")
 
 
