@@ -142,6 +142,27 @@ def test_a_gamble_is_worth_its_expectation(evaluator: str) -> None:
     assert analysis.solved
 
 
+@pytest.mark.parametrize("num_faces", [2, 3, 7, 10, 36])
+@pytest.mark.parametrize("reward", [1, -1])
+def test_what_every_roll_decides_alike_is_proven_exactly(reward: int, num_faces: int) -> None:
+    class Sure(Gamble):
+        num_chance_outcomes = num_faces
+
+        def legal_actions(self):
+            return [1]
+
+        def chance_outcomes(self):
+            return [(face, 1 / num_faces) for face in range(num_faces)]
+
+        def play(self, action):
+            super().play(action)
+            self.reward = reward
+
+    analysis = zf.search.analyse(Sure(), num_simulations=100)
+    assert analysis.solved
+    assert analysis.value_to_move == reward
+
+
 @pytest.mark.parametrize(
     ("card", "answer"), [(0, "pass"), (2, "bet")], ids=["jack folds", "king calls"]
 )
