@@ -10,6 +10,9 @@ NB_MODULE(_core, m) {
     nanobind::set_leak_warnings(false);
     m.attr("CHANCE") = int(zf::kChance);
     m.attr("OVER") = int(zf::kOver);
+    m.attr("MAX_OUTCOMES") = zf::kMaxOutcomes;
+    m.attr("MAX_PLIES") = zf::kMaxPlies;
+    m.attr("MAX_NAME_BYTES") = zf::kMaxNameBytes;
     zf::bind_game(m);
     zf::bind_position(m);
     zf::bind_registry(m);

@@ -5,8 +5,9 @@
 #pragma once
 
 #include <cmath>
-#include <map>
 
+#include "games/check_draws.h"
+#include "games/check_facts.h"
 #include "games/checked.h"
 #include "games/game.h"
 
@@ -27,7 +28,8 @@ class GameChecker {
         : options_(options), facts_(P::facts(options)), rng_(seed) {}
 
     Result<CheckReport> run(int num_games) {
-        check_facts();
+        where_ = "facts: ";
+        refuse(fault_in_facts(facts_, P::option_specs()));
         for (int game = 0; game < num_games && fault_.empty(); ++game) {
             play_one_game(report_.num_games);
             ++report_.num_games;
@@ -41,41 +43,8 @@ class GameChecker {
         if (!holds && fault_.empty()) fault_ = where_ + what;
     }
 
-    void check_facts() {
-        where_ = "facts: ";
-        require(facts_.num_actions > 0 && facts_.num_actions < 65536,
-                "num_actions must be in 1..65535");
-        require(facts_.observation_bytes > 0, "observation_bytes must be positive");
-        require(facts_.max_plies > 0, "max_plies must be positive");
-        require(facts_.largest_reward() > 0, "some outcome must have a reward other than 0");
-        const int count = int(facts_.outcomes.size());
-        for (int i = 0; i < count; ++i) {
-            const int opposite = facts_.outcomes[i].opposite;
-            require(opposite >= 0 && opposite < count,
-                    "an outcome's opposite must be the index of an outcome");
-            if (!fault_.empty()) return;
-            require(facts_.outcomes[opposite].opposite == i,
-                    "the opposite of the opposite must be the outcome itself");
-            require(facts_.outcomes[opposite].reward == -facts_.outcomes[i].reward,
-                    "an outcome and its opposite must have opposite rewards");
-        }
-        for (const Symmetry& symmetry : facts_.symmetries) {
-            require(is_permutation_of(symmetry.action, facts_.num_actions),
-                    "a symmetry must permute the actions");
-            require(is_permutation_of(symmetry.byte, facts_.observation_bytes),
-                    "a symmetry must permute the bytes");
-        }
-    }
-
-    template <class T>
-    static bool is_permutation_of(const std::vector<T>& map, int size) {
-        std::vector<bool> seen(size, false);
-        for (const T to : map) {
-            if (int(to) >= size || seen[to]) return false;
-            seen[to] = true;
-        }
-        return int(map.size()) == size;
-    }
+    // Takes what another check has found; an empty text is no fault.
+    void refuse(const std::string& fault) { require(fault.empty(), fault); }
 
     void play_one_game(int64_t game) {
         where_ = "game " + std::to_string(game) + ", start: ";
@@ -109,7 +78,9 @@ class GameChecker {
     }
 
     void check_start(const P& position) {
-        const Result<P> again = P::read_start(options_, position.write_start());
+        const std::vector<uint8_t> bytes = position.write_start();
+        refuse(fault_of_range("the bytes of write_start", 0, kMaxStartBytes, bytes.size()));
+        const Result<P> again = P::read_start(options_, bytes);
         require(bool(again), "write_start gives bytes that read_start refuses");
         if (again)
             require(same(position, *again),
@@ -243,6 +214,10 @@ class GameChecker {
             require(observation(position, facts_, player) == observation(first, facts_, player),
                     "resampling what player " + std::to_string(player) +
                         " cannot see changes its observation");
+            require(chance_outcomes(position, facts_) == chance_outcomes(first, facts_),
+                    "resampling what player " + std::to_string(player) +
+                        " cannot see changes the chance outcomes; they may not depend on what is "
+                        "hidden, so a draw from hidden cards belongs to the deal");
             if (position.to_move() == player)
                 require(legal_actions(position, facts_) == legal_actions(first, facts_),
                         "resampling what the mover cannot see changes its legal actions");
@@ -260,71 +235,14 @@ class GameChecker {
         return position;
     }
 
-    // Draws many hidden states and compares counts with what is expected of a fair draw: of whole
-    // states where there are at most 1,000, else of each item in each slot.
     void check_fairness(const P& position, int player) {
-        constexpr int kDraws = 4000;
-        const auto groups = position.hidden_groups(player);
-        double num_states = 1;
-        for (const HiddenGroup& group : groups) num_states *= num_arrangements(group);
-        if (num_states <= 1) return;
-        std::map<std::vector<int>, int> states, items;
-        std::map<std::vector<int>, double> expected_items;
-        for (int draw = 0; draw < kDraws; ++draw) {
-            std::vector<int> state;
-            const auto drawn = resampled(position, player, rng_.next()).hidden_groups(player);
-            require(drawn.size() == groups.size(),
-                    "resampling changes the number of hidden groups");
-            if (!fault_.empty()) return;
-            for (size_t g = 0; g < drawn.size(); ++g) {
-                const double size = num_items(groups[g]);
-                require(
-                    num_items(drawn[g]) == size && drawn[g].slots.size() == groups[g].slots.size(),
-                    "resampling changes how many hidden items there are");
-                if (!fault_.empty()) return;
-                for (size_t slot = 0; slot < drawn[g].slots.size(); ++slot) {
-                    auto content = drawn[g].slots[slot];
-                    std::sort(content.begin(), content.end());
-                    for (const uint8_t item : content) {
-                        const std::vector<int> key{int(g), int(slot), item};
-                        ++items[key];
-                        expected_items[key] = kDraws * double(content.size()) / size;
-                    }
-                    state.insert(state.end(), content.begin(), content.end());
-                }
-            }
-            ++states[state];
-        }
+        const std::vector<HiddenGroup> groups = position.hidden_groups(player);
+        refuse(fault_in_items(groups));
+        if (!fault_.empty() || num_hidden_states(groups) <= 1) return;
+        refuse(fault_in_draws(groups, [&] {
+            return resampled(position, player, rng_.next()).hidden_groups(player);
+        }));
         ++report_.num_resampling_tests;
-        double chi_square = 0, degrees = 0;
-        if (num_states <= 1000) {
-            const double expected = kDraws / num_states;
-            for (const auto& [state, count] : states)
-                chi_square += (count - expected) * (count - expected) / expected;
-            chi_square += (num_states - double(states.size())) * expected;
-            degrees = num_states - 1;
-        } else {
-            for (const auto& [key, count] : items)
-                chi_square += (count - expected_items[key]) * (count - expected_items[key]) /
-                              expected_items[key];
-            degrees = double(items.size());
-        }
-        // Seven standard deviations: a fair draw does not get there in a lifetime of checks.
-        require(chi_square < degrees + 7 * std::sqrt(2 * degrees) + 20,
-                "resampling is not uniform: chi-square " + std::to_string(chi_square) +
-                    " with about " + std::to_string(int(degrees)) + " degrees of freedom");
-    }
-
-    static double num_items(const HiddenGroup& group) {
-        double count = 0;
-        for (const auto& slot : group.slots) count += double(slot.size());
-        return count;
-    }
-    static double num_arrangements(const HiddenGroup& group) {
-        double count = 1, placed = 0;
-        for (const auto& slot : group.slots)
-            for (double i = 1; i <= double(slot.size()); ++i) count *= ++placed / i;
-        return count;
     }
 
     void check_end(const P& position) {

@@ -29,7 +29,16 @@ using Action = uint16_t;
 struct ChanceOutcome {
     Action id;
     double probability;
+    bool operator==(const ChanceOutcome&) const = default;
 };
+
+// What a game may have at the most. Search has room for no more outcomes, and no episode is read
+// that goes beyond the others.
+inline constexpr int kMaxOutcomes = 8;
+inline constexpr int kMaxPlies = 1 << 16;
+inline constexpr int kMaxNameBytes = 64;  // of a game, of an option and of an option's value
+inline constexpr int kMaxOptions = 16;
+inline constexpr int kMaxStartBytes = 1024;  // of `write_start`
 
 // One way in which a game can end for a player.
 struct Outcome {
@@ -70,7 +79,7 @@ struct Facts {
 
 // Hidden items that lie in slots; every way to deal the items out, each slot keeping its number of
 // items, is equally likely. (A hand is one slot of several items, each place in a pile a slot of
-// one.)
+// one.) The items of a group differ: things that look alike have numbers of their own.
 struct HiddenGroup {
     std::vector<std::vector<uint8_t>> slots;
 };
@@ -112,7 +121,8 @@ concept Game = std::copyable<P> &&
                    // roll has.
                    { c.roller() } -> std::same_as<int>;
                    // Writes the possible outcomes, ascending, into room for num_chance_outcomes.
-                   // Needs chance to move.
+                   // Needs chance to move. Neither they nor their probabilities may depend on what
+                   // is hidden from a player: a draw from hidden cards belongs to the deal.
                    { c.chance_outcomes(chances) } -> std::same_as<int>;
                    // Needs a legal action, or a possible outcome where chance moves.
                    { p.play(action) } -> std::same_as<void>;

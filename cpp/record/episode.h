@@ -61,9 +61,9 @@ inline constexpr int kPolicyUnit = 4095;
 inline constexpr int kOutcomeUnit = 65535;
 inline constexpr int kSurpriseUnit = 4096;
 
-// What an episode may be at the most; whoever reads untrusted bytes is safe from larger ones.
+// What an episode may be at the most, beside the bounds in game.h; whoever reads untrusted bytes is
+// safe from larger ones.
 inline constexpr uint64_t kMaxEpisodeBytes = 1 << 22;
-inline constexpr uint64_t kMaxEvents = 1 << 16;
 
 inline uint16_t quantise(float value, int unit) {
     const float scaled = value * float(unit) + 0.5f;
@@ -184,27 +184,29 @@ class EpisodeReader {
 
     Result<Episode> read_body() {
         Episode episode;
-        episode.game = in_.text(64);
+        episode.game = in_.text(kMaxNameBytes);
         const uint64_t num_options = in_.varint();
-        require(num_options <= 16, Error::Kind::too_large, "more than 16 options");
+        require(num_options <= kMaxOptions, Error::Kind::too_large,
+                "more than " + std::to_string(kMaxOptions) + " options");
         for (uint64_t i = 0; i < num_options && good(); ++i) {
-            const std::string name = in_.text(64);
-            episode.options.emplace_back(name, in_.text(64));
+            const std::string name = in_.text(kMaxNameBytes);
+            episode.options.emplace_back(name, in_.text(kMaxNameBytes));
         }
         episode.worker = in_.u64();
         episode.sequence = in_.u64();
-        const auto start = in_.raw(1024);
+        const auto start = in_.raw(kMaxStartBytes);
         episode.start.assign(start.begin(), start.end());
         const uint64_t num_events = in_.varint();
-        require(num_events <= kMaxEvents, Error::Kind::too_large,
-                "more than " + std::to_string(kMaxEvents) + " events");
+        require(num_events <= kMaxPlies, Error::Kind::too_large,
+                "more than " + std::to_string(kMaxPlies) + " events");
         version_ = in_.varint();
         first_version_ = true;
         for (uint64_t i = 0; i < num_events && good(); ++i) episode.events.push_back(read_event());
         require(!first_version_ || version_ == 0, Error::Kind::damaged,
                 "a version of weights without a decision");
         const uint64_t result = in_.varint();
-        require(result <= 8, Error::Kind::damaged, "a result above the number of outcomes");
+        require(result <= kMaxOutcomes, Error::Kind::damaged,
+                "a result above the number of outcomes");
         episode.outcome_first_player = int(result & 15) - 1;
         require(in_.left() == 0, Error::Kind::damaged,
                 std::to_string(in_.left()) + " bytes too many");
@@ -244,8 +246,9 @@ class EpisodeReader {
 
     void read_outcomes(Event& event) {
         const uint8_t count = in_.u8();
-        require(count >= 1 && count <= 8, Error::Kind::damaged,
-                "a distribution over no outcomes, or over more than 8");
+        require(
+            count >= 1 && count <= kMaxOutcomes, Error::Kind::damaged,
+            "a distribution over no outcomes, or over more than " + std::to_string(kMaxOutcomes));
         int left = kOutcomeUnit;
         for (int i = 0; i + 1 < count && good(); ++i) {
             const uint16_t part = in_.u16();

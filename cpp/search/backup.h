@@ -13,24 +13,27 @@ struct PathStep {
 };
 
 // Marks a node solved if its edges decide it: a won action, or all of them solved. A chance node is
-// worth the expectation of its outcomes.
+// worth the expectation of its outcomes; where all are worth the same that value itself, which a
+// sum of rounded weights would miss.
 inline bool solve(const Tree& tree, Node& node) {
     if (node.solved) return true;
     const bool chance = node.kind == NodeKind::chance;
     float exact =
         chance ? 0 : -2;  // in the mover's view, but at chance nodes in the first player's
-    bool all = node.num_unvisited == 0;
+    bool all = node.num_unvisited == 0, alike = true;
     for (uint32_t i = 0; i < node.num_edges; ++i) {
         const Edge& edge = tree.edge(node, i);
         all &= edge.solved;
         if (chance) {
             exact += edge.weight * edge.mean_first_player;
+            alike &= edge.mean_first_player == tree.edge(node, 0).mean_first_player;
         } else if (edge.solved) {
             exact = std::max(exact, sign(node.mover) * edge.mean_first_player);
         }
     }
     const bool won = !chance && exact == 1;
     if (!won && !all) return false;
+    if (chance && alike) exact = tree.edge(node, 0).mean_first_player;
     node.solved = true;
     node.mean_first_player = chance ? exact : sign(node.mover) * exact;
     return true;

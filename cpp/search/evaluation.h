@@ -12,8 +12,6 @@
 
 namespace zf {
 
-inline constexpr int kMaxOutcomes = 8;
-
 // An evaluator's answer. Both views are into the evaluator's memory.
 struct Evaluation {
     const float* policy_logits;      // num_actions; only those of legal actions are read

@@ -26,8 +26,9 @@ struct SearchOptions {
     // Concentration of that noise; smaller is more peaked. 0: 10 divided by the number of legal
     // actions.
     float dirichlet_alpha = 0;
-    // Root actions get at least sqrt(this * prior * simulations) visits while noise is on, so that
-    // noise is really looked at; the policy target takes away what only this caused. 0 is off.
+    // Root actions that were tried get at least sqrt(this * prior * simulations) visits (PUCT), so
+    // that what noise has raised is really looked at; the policy target takes away what only this
+    // caused. It is done without noise too. 0 is off.
     float forced_playouts = 0;
     // Prove wins and losses where nothing is hidden. Costs little; off only to test the search
     // bare.

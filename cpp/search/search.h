@@ -17,6 +17,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "games/game.h"
 #include "search/backup.h"
@@ -232,13 +233,14 @@ class Search {
     bool select(Simulation& simulation, uint32_t& chosen) {
         const uint32_t index = simulation.node;
         const NodeKind kind = tree_.node(index).kind;
+        // A row is of no use at any later node, even where another simulation has set the priors.
+        const bool has_row = std::exchange(simulation.has_row, false);
         if (kind == NodeKind::chance) {
             chosen = select_chance(tree_, index, simulation.dice_stream);
             return true;
         }
         if (kind == NodeKind::pooled || tree_.node(index).priors == kNoIndex) {
-            if (!simulation.has_row && !find_row(simulation)) return false;
-            simulation.has_row = false;
+            if (!has_row && !find_row(simulation)) return false;
             const auto& priors = simulation.evaluated.priors;
             if (kind == NodeKind::pooled) {
                 chosen = select_pooled(tree_, index, simulation.legal, priors, rule_);

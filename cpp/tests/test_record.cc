@@ -50,6 +50,20 @@ TEST_CASE("an episode is read back as it was written and verifies") {
     CHECK(bool(verify<Connect4>(*read, kOptions, kFacts)));
 }
 
+TEST_CASE("an episode is read back up to the most plies and the longest name of a game") {
+    Episode episode;
+    episode.game = std::string(64, 'x');
+    episode.events.resize(65536);
+    const Result<Episode> read = decode(encode(episode));
+    REQUIRE(bool(read));
+    CHECK(*read == episode);
+    episode.events.resize(65537);
+    CHECK(decode(encode(episode)).error().text == "more than 65536 events");
+    episode = won_game();
+    episode.game = std::string(65, 'x');
+    CHECK_FALSE(bool(decode(encode(episode))));
+}
+
 TEST_CASE("episodes of self-play are accepted, byte for byte the same when written again") {
     SelfPlayOptions options;
     options.search.num_simulations = 20;

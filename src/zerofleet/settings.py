@@ -75,8 +75,8 @@ class SearchConfig(Section):
     """Concentration of that noise; smaller puts it on fewer actions. 0: 10 / legal actions."""
 
     forced_playouts: Weight = 2
-    """Visits that noise is owed at the root; targets are cleared of them. 0 is off: cheaper, and
-    noise is looked at less."""
+    """Visits that an action tried at the root is owed (PUCT), noise or not, so that noise is really
+    looked at: sqrt(this * prior * visits). Targets are cleared of them. 0 is off, and cheaper."""
 
     prove: bool = True
     """Prove wins and losses where nothing is hidden. Costs little; off to see the search bare."""

@@ -20,11 +20,14 @@ Names and meaning are those of Position and Game. What else a class may have:
 
     outcomes                          [(name, reward), …]; else win, draw and loss
     __init__(self, seed)              a deal: new games get a seed
-    num_chance_outcomes, chance_outcomes()      [(id, probability), …] where to_move is zf.CHANCE
+    num_chance_outcomes, chance_outcomes()      [(id, probability), …] where to_move is zf.CHANCE;
+                                      they may not depend on what is hidden from a player: a draw
+                                      from hidden cards belongs to the deal
     roller()                          who is about to roll, whose view a value then has; else 0
     hidden = True, resample_hidden(player, seed)         draws anew what this player cannot see;
                                       such a game needs to_text and from_text
-    hidden_groups(player)             lets check compare that draw with a fair one
+    hidden_groups(player)             [[slot, …], …]: items 0…255, all different in a group, that
+                                      lie in its slots; lets check compare that draw with a fair one
     to_text(), from_text(text)        else the text is the ids played since the start
     action_text(id), action_from_text(text)              else an id is its own text
     __str__                           the picture
@@ -35,19 +38,25 @@ It is slower than a game in C++, and otherwise the same: the same search and the
 import inspect
 from typing import Any, Protocol, TypeGuard
 
-from zerofleet._core import Game, OwnGame, Position
+from zerofleet._core import (
+    MAX_NAME_BYTES,
+    MAX_OUTCOMES,
+    MAX_PLIES,
+    Game,
+    OwnGame,
+    Position,
+)
 from zerofleet.errors import BadText
 
 COUNTS = {
     "num_actions": 65535,
     "observation_bytes": 65536,
-    "max_plies": 1_000_000,
+    "max_plies": MAX_PLIES,
     "num_chance_outcomes": 65535,
 }
 """The class attributes that are whole numbers, and the most that each can be."""
 METHODS = ("legal_actions", "play", "rewards", "observe", "copy")
 WIN_DRAW_LOSS = (("win", 1.0), ("draw", 0.0), ("loss", -1.0))
-MAX_OUTCOMES = 8
 
 
 class OwnPosition(Protocol):
@@ -88,8 +97,8 @@ def declared(own: type[OwnPosition]) -> OwnGame:
     if not isinstance(own, type):
         raise BadText(f"a game is a Game or a class, got {own!r}")
     name = getattr(own, "name", None)
-    if not isinstance(name, str) or not name:
-        raise refuse(f"needs name, a text, got {name!r}")
+    if not isinstance(name, str) or not 1 <= len(name.encode()) <= MAX_NAME_BYTES:
+        raise refuse(f"needs name, a text of 1 to {MAX_NAME_BYTES} bytes, got {name!r}")
     counts = {"num_chance_outcomes": 0}
     for attribute, most in COUNTS.items():
         count = getattr(own, attribute, counts.get(attribute))

@@ -1,6 +1,6 @@
 """The settings of a search, as keywords.
 
-The core knows their defaults (cpp/search/options.h) and bounds (cpp/bind/search_settings.h).
+The core knows their defaults (cpp/search/options.h) and bounds (cpp/bind/settings.h).
 """
 
 from typing import Literal, TypedDict
@@ -27,7 +27,8 @@ class SearchSettings(TypedDict, total=False):
     """Concentration of that noise; smaller is more peaked. 0: 10 / number of legal actions."""
 
     forced_playouts: float
-    """Visits that noise is owed at the root. 0 is off."""
+    """Visits that an action tried at the root is owed (PUCT), noise or not. 0 is off, for play at
+    full strength."""
 
     prove: bool
     """Prove wins and losses where nothing is hidden. Costs little."""

@@ -1,4 +1,7 @@
-"""The settings of self-play, as keywords. Defaults and bounds are in cpp/selfplay/options.h."""
+"""The settings of self-play, as keywords.
+
+The core knows their defaults (cpp/selfplay/options.h) and bounds (cpp/bind/settings.h).
+"""
 
 from zerofleet.search import RootName, SearchSettings
 
