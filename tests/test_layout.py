@@ -35,6 +35,7 @@ SHARED = {
     "_core",
     "bus",
     "config",
+    "disk",
     "errors",
     "files",
     "metrics",

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from zerofleet import metrics
-from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.disk import Disk
+from zerofleet.errors import BadBytes, DiskFull, Unsupported
 from zerofleet.metrics import MetricsLog, Record
 
 
@@ -93,10 +94,10 @@ def test_damage_within_the_file_is_named_by_its_line(tmp_path: Path) -> None:
 
 def test_where_a_line_has_no_room_nothing_of_it_is_left(tmp_path: Path) -> None:
     sink = Kept()
-    with MetricsLog(tmp_path, [sink]) as log:
+    with MetricsLog(tmp_path, [sink], Disk(wants_end=lambda: True)) as log:
         log.append("train", 1, {})
         before = (tmp_path / "metrics.jsonl").read_bytes()
-        with no_file_longer_than(len(before) + 5), pytest.raises(OSError, match="too large"):
+        with no_file_longer_than(len(before) + 5), pytest.raises(DiskFull, match="too large"):
             log.append("train", 2, {})
         assert (tmp_path / "metrics.jsonl").read_bytes() == before
         assert len(sink.told) == 1
@@ -140,6 +141,16 @@ def test_rewinding_forgets_later_steps_for_good(tmp_path: Path) -> None:
     steps = [(record["step"], "again" in record) for record in metrics.read(tmp_path)]
     assert steps == [(1, False), (2, False), (2, False), (3, True)]
     assert sink.told[5] == ("rewind", 2)
+
+
+def test_a_rating_that_came_late_of_a_step_that_stays_is_not_forgotten(tmp_path: Path) -> None:
+    with MetricsLog(tmp_path) as log:
+        for kind, step in [("status", 200), ("status", 250), ("rating", 200), ("status", 260)]:
+            log.append(kind, step, {})
+        log.rewind(200)
+        log.append("status", 210, {})
+    found = [(record["kind"], record["step"]) for record in metrics.read(tmp_path)]
+    assert found == [("status", 200), ("rating", 200), ("status", 210)]
 
 
 def test_latest_gives_the_last_record_of_each_kind_however_long_the_file(tmp_path: Path) -> None:

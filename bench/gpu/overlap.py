@@ -75,7 +75,7 @@ class Training:
         self.num_samples = 0
 
     def __call__(self):
-        self.loop.take_in(self.bus.take_episodes(0))
+        self.loop.take_in(self.bus.take_episodes())
         num_decisions = self.worker.counts().num_decisions - self.first_decisions
         if self.num_samples + self.batch_size <= self.samples_per_decision * num_decisions:
             self.loop.step()

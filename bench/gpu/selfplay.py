@@ -131,12 +131,12 @@ def measure_games(game, settings, pipeline, size, seconds):
     worker = Worker(driver, pipeline, bus, lambda timeout_s: True)
     worker.start()
     time.sleep(WARM_UP_S)
-    bus.take_episodes(0)
+    bus.take_episodes()
     with GpuWatch() as gpu:
         before, start = snapshot(worker), time.perf_counter()
         time.sleep(seconds)
         after, elapsed_s = snapshot(worker), time.perf_counter() - start
-    num_finished = len(bus.take_episodes(0))
+    num_finished = len(bus.take_episodes())
     bus.stop()
     worker.join()
     bus.raise_fault()

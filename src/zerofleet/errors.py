@@ -32,6 +32,10 @@ class Inconsistent(ZerofleetError, ValueError):
     """Well-formed, but it contradicts the rules, or the contract of a game."""
 
 
+class DiskFull(ZerofleetError):
+    """There is no room to write; what was there before is as it was, and it can be tried again."""
+
+
 class EngineFailed(ZerofleetError, RuntimeError):
     """A program of others that is missing, ended, kept silent or gave an answer of no use."""
 
@@ -39,6 +43,7 @@ class EngineFailed(ZerofleetError, RuntimeError):
 __all__ = [
     "BadBytes",
     "BadText",
+    "DiskFull",
     "EngineFailed",
     "IllegalAction",
     "Inconsistent",

@@ -5,6 +5,7 @@
 
 A record has its time, the training step it belongs to, its kind, and what was measured. Sinks such
 as TensorBoard get each record after it is written; what they show can be made again from the file.
+While the disk is full both wait for room.
 """
 
 import importlib
@@ -15,11 +16,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Literal, Protocol, Self
 
+from zerofleet.disk import Disk
 from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.files import GrowingFile, write_whole
 
 Value = bool | int | float | str | None | list[int] | list[float] | list[str]
 Record = dict[str, Any]
@@ -50,11 +54,12 @@ class MetricsLog:
     log is opened.
     """
 
-    def __init__(self, folder: Path, sinks: Sequence[Sink] = ()) -> None:
+    def __init__(self, folder: Path, sinks: Sequence[Sink] = (), disk: Disk | None = None) -> None:
         self._sinks = sinks
+        self._disk = disk or Disk()
         self._lock = threading.Lock()
         self._path = folder / FILE_NAME
-        self._file = self._path.open("ab", buffering=0)
+        self._file = GrowingFile(self._path)
         self._file.truncate(sum(map(len, whole_lines(self._path))))
 
     def append(self, kind: str, step: int, values: Mapping[str, Value]) -> None:
@@ -62,21 +67,24 @@ class MetricsLog:
         record: Record = {"time": round(time.time(), 3), "step": step, "kind": kind}
         record |= {name: finite(value) for name, value in values.items()}
         with self._lock:
-            self._write((json.dumps(record, allow_nan=False) + "\n").encode())
+            line = (json.dumps(record, allow_nan=False) + "\n").encode()
+            self._disk.write(lambda: self._file.write(line))
             for sink in self._sinks:
-                sink.write(record)
+                self._disk.write(partial(sink.write, record))
 
     def rewind(self, step: int) -> None:
         """Removes the records of later steps: whoever goes on from a checkpoint does them again."""
         with self._lock:
-            end = 0
-            for number, line in enumerate(whole_lines(self._path), start=1):
-                if parsed(line, f"{self._path}:{number}")["step"] > step:
-                    break
-                end += len(line)
-            self._file.truncate(end)
+            kept = b"".join(
+                line
+                for number, line in enumerate(whole_lines(self._path), start=1)
+                if parsed(line, f"{self._path}:{number}")["step"] <= step
+            )
+            self._disk.write(lambda: write_whole(self._path, kept))
+            self._file.close()
+            self._file = GrowingFile(self._path)
             for sink in self._sinks:
-                sink.rewind(step)
+                self._disk.write(partial(sink.rewind, step))
 
     def close(self) -> None:
         with self._lock:
@@ -94,17 +102,6 @@ class MetricsLog:
         at: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _write(self, line: bytes) -> None:
-        """Appends a line, or leaves the file as it was: a full disk must not leave half of one."""
-        end = self._file.seek(0, os.SEEK_END)
-        try:
-            left = memoryview(line)
-            while left:
-                left = left[self._file.write(left) :]
-        except OSError:
-            self._file.truncate(end)
-            raise
 
 
 def read(folder: Path) -> Iterator[Record]:
@@ -180,7 +177,7 @@ class TensorBoard:
         self._event_pb2 = needed("tensorboard.compat.proto.event_pb2", "zerofleet[train]")
         folder.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"
-        self._writer = records.RecordWriter((folder / name).open("wb"))
+        self._writer = records.RecordWriter(GrowingFile(folder / name))
         self._put(file_version="brain.Event:2")
 
     def write(self, record: Record) -> None:
@@ -198,7 +195,6 @@ class TensorBoard:
     def _put(self, **fields: Any) -> None:
         event = self._event_pb2.Event(**({"wall_time": time.time()} | fields))
         self._writer.write(event.SerializeToString())
-        self._writer.flush()
 
 
 class WeightsAndBiases:

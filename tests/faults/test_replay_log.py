@@ -1,6 +1,5 @@
 """The episode log through crashes, damage and a full disk: nothing is lost unnoticed."""
 
-import os
 import random
 import resource
 import shutil
@@ -274,20 +273,9 @@ def test_what_was_written_of_a_batch_that_did_not_fit_is_gone(tmp_path):
         assert ids(log) == [(episodes[-1].worker, episodes[-1].sequence)]
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A folder on a file system of 64 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
-    if os.geteuid() != 0 or subprocess.run(mounting, capture_output=True).returncode != 0:
-        pytest.skip("only root can mount a small disk")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 @pytest.mark.parametrize("segment_bytes", [1 << 10, 1 << 24], ids=["many files", "one file"])
-def test_a_full_disk_is_said_so_and_can_be_tried_again(small_disk, segment_bytes):
+def test_a_full_disk_is_said_so_and_can_be_tried_again(disk_of, segment_bytes):
+    small_disk = disk_of(size_kib=64)
     episodes = played(300)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(40 << 10))

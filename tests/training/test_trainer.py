@@ -126,26 +126,6 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
         assert torch.equal(value, after.average[name])
 
 
-def test_a_torn_checkpoint_is_named_and_the_one_before_is_used(tmp_path):
-    store = CheckpointStore(tmp_path, keep=3)
-    for step in (10, 20):
-        store.save(Checkpoint(step, {"a": torch.full((4,), float(step))}, {}))
-    path = tmp_path / "000000020.safetensors"
-    path.write_bytes(path.read_bytes()[:-3])
-    found, faults = store.load_newest()
-    assert found is not None
-    assert found.step == 10
-    assert len(faults) == 1
-    assert "checkpoint 000000020 skipped: sha256 differs" in faults[0]
-
-
-def test_only_the_newest_checkpoints_stay(tmp_path):
-    store = CheckpointStore(tmp_path, keep=2)
-    for step in range(1, 6):
-        store.save(Checkpoint(step, {"a": torch.zeros(1)}, {}))
-    assert sorted(path.stem for path in tmp_path.glob("*.json")) == ["000000004", "000000005"]
-
-
 def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():
     batch = batch_of(played(GAME, 3))
     trainer = new_trainer()

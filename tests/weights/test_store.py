@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from zerofleet.errors import BadBytes
 from zerofleet.weights import BadWeights, Weights, WeightsStore
 
 SPEC = {"kind": "board"}
@@ -70,11 +71,32 @@ def test_a_torn_manifest_is_named(tmp_path):
         store.load(5)
 
 
+def test_what_a_match_has_shown_is_added_to_what_others_have(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(7))
+    assert store.ratings(7) == []
+    for opponent, score in (("random", 0.9), ("start", 0.6), ("random", 0.95)):
+        store.keep(7)
+        store.add_rating(7, {"opponent": opponent, "score": score})
+    assert [(each["opponent"], each["score"]) for each in store.ratings(7)] == [
+        ("random", 0.9),
+        ("start", 0.6),
+        ("random", 0.95),
+    ]
+
+
+def test_a_damaged_rating_is_named(tmp_path):
+    store = WeightsStore(tmp_path)
+    (tmp_path / "000000007.rating").write_text("[{")
+    with pytest.raises(BadBytes, match=r"000000007\.rating is damaged"):
+        store.add_rating(7, {"opponent": "random", "score": 0.9})
+
+
 def test_old_versions_are_let_go_but_not_rated_or_kept_ones(tmp_path):
     store = WeightsStore(tmp_path)
     for version in range(5):
         store.publish(weights(version))
-    store.add_rating(2, [{"opponent": "random", "score": 0.9}])
+    store.add_rating(2, {"opponent": "random", "score": 0.9})
     rated = (tmp_path / "000000002.rating").read_text()
     for version in (2, 3):
         store.keep(version)

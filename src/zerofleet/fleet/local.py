@@ -16,6 +16,7 @@ from typing import Any
 from zerofleet import _core, games, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
+from zerofleet.disk import Disk
 from zerofleet.files import write_whole
 from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import games_per_group
@@ -32,6 +33,7 @@ from zerofleet.run_folders import Run
 from zerofleet.selfplay.worker import Worker
 from zerofleet.training import (
     CheckpointStore,
+    NotFinite,
     ProcessLost,
     Trainer,
     TrainingLoop,
@@ -53,10 +55,15 @@ def train(
     with ExitStack() as stack:
         session = Session(config, run, sinks, screen, stack)
         with session.stop_wish.on_signals(session.stop_soon):
-            if config.run.deterministic:
-                session.run_by_turns()
-            else:
-                session.run_side_by_side()
+            try:
+                if config.run.deterministic:
+                    session.run_by_turns()
+                else:
+                    session.run_side_by_side()
+            except (NotFinite, ProcessLost) as fault:
+                session.bus.stop(
+                    fault
+                )  # as that of any other role: it is raised after a checkpoint
             session.finish()
     screen.say(session.last_words())
 
@@ -89,8 +96,9 @@ class Session:
         self.cache = _core.EvaluationCache(cache_bytes) if cache_bytes else None
         self.bus = MemoryBus()
         self.stop_wish = StopWish()
+        self.disk = Disk(screen.say, wants_end=lambda: self.stop_wish.asked)
         self.started_s = time.monotonic()
-        self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen]))
+        self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen], self.disk))
 
         network = nets.build(self.game, config.network.preset, **config.network.options)
         self.games_per_group = games_per_group(
@@ -145,13 +153,13 @@ class Session:
             WeightsStore(run.weights),
             self.bus,
             self.metrics,
+            self.disk,
             config.train,
             # By turns, reports come after rounds, which are the same every time; clocks are not.
             report_every_s=math.inf if by_turns else REPORT_EVERY_S,
-            say=screen.say,
         )
         if trainer.step_count == 0:
-            self.loop.keep_weights()
+            self.disk.write(self.loop.keep_weights)
         self.rater = Rater(
             self.game,
             run,
@@ -161,6 +169,7 @@ class Session:
             self.loop.weights,
             self.bus,
             self.metrics,
+            self.disk,
             screen,
             config.run.seed,
             self.started_s,
@@ -185,7 +194,7 @@ class Session:
         batch_size = self.config.train.batch_size
         try:
             while not self.bus.stopping and (progress := self._progress()) < 1:
-                self.loop.take_in(self.bus.take_episodes(timeout_s=0))
+                self.loop.take_in(self.bus.take_episodes())
                 start = time.perf_counter()
                 if self.loop.replay.limiter.wait_to_train(batch_size, timeout_s=0.05):
                     self.loop.step(progress)
@@ -199,17 +208,14 @@ class Session:
                 if time.monotonic() - status_at_s >= STATUS_EVERY_S:
                     status_at_s = time.monotonic()
                     self._write_status(workers)
-        except ProcessLost:
-            self.loop.save(self._rest())
-            raise
         finally:
             self.bus.stop()
             self.rater.interrupt()
             for worker in workers:
                 worker.join()
             self.rater.join()
-        self.bus.raise_fault()
-        self.loop.take_in(self.bus.take_episodes(timeout_s=0))
+            self.loop.take_in(self.bus.take_episodes())
+        self.loop.report()
         self._write_status(workers)
 
     def make_worker(self, number: int) -> Worker:
@@ -257,6 +263,7 @@ class Session:
             if episodes is None:
                 return  # stopped in mid-round: the round is played again when the run goes on
             self.loop.take_in(episodes)
+            self.num_rounds += 1
             while (
                 self.loop.replay.limiter.may_train(batch_size)
                 and (progress := self._progress_without_clock()) < 1
@@ -264,7 +271,6 @@ class Session:
                 self.loop.step(progress)
             self.loop.report()
             evaluator.load(self.loop.trainer.average, self.loop.step_count)
-            self.num_rounds += 1
             if self.loop.checkpoint_is_due() or self.loop.step_count == 0:
                 self.loop.save(self._rest())
 
@@ -299,11 +305,15 @@ class Session:
     # ---- both
 
     def finish(self) -> None:
-        """Writes what is left; a run that has come to its end is rated."""
+        """Writes what is left, and raises what ended the run, if something did; one that has come
+        to its end is rated."""
         if self.stop_wish.asked:
             self.screen.say("stopping: a checkpoint is written; Ctrl-C again to stop at once")
-        self.loop.report()
-        self.loop.save(self._rest())
+        try:
+            self.loop.report()
+            self.loop.save(self._rest())
+        finally:
+            self.bus.raise_fault()
         num_games = self.config.rating.final_games
         if num_games and self.loop.step_count > self.first_step and not self.stop_wish.asked:
             num_threads = self.config.run.num_threads or None
@@ -333,7 +343,7 @@ class Session:
         """A number that no earlier start of this run had: one half of its episodes' ids."""
         path = self.run.folder / "starts"
         before = int(path.read_text()) if path.exists() else saved
-        write_whole(path, str(before + 1).encode())
+        self.disk.write(lambda: write_whole(path, str(before + 1).encode()))
         return before + 1
 
     def _rest(self) -> dict[str, Any]:

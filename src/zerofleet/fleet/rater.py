@@ -8,12 +8,14 @@ beside its weights.
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from zerofleet import arena
 from zerofleet.arena.players import player_maker
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.bus import MemoryBus
+from zerofleet.disk import Disk
 from zerofleet.fleet.screen import Screen
 from zerofleet.games import Game
 from zerofleet.infer import Evaluator
@@ -43,6 +45,7 @@ class Rater:
         weights: WeightsStore,
         bus: MemoryBus,
         metrics: MetricsLog,
+        disk: Disk,
         screen: Screen,
         seed: int,
         started_s: float,
@@ -53,6 +56,7 @@ class Rater:
         self._weights = weights
         self._bus = bus
         self._metrics = metrics
+        self._disk = disk
         self._screen = screen
         self._seed = seed
         self._started_s = started_s
@@ -75,7 +79,7 @@ class Rater:
     def start(self, version: int, state: dict[str, Any]) -> None:
         """Rates weights in the background."""
         self._rated_at_s = time.monotonic()
-        self._weights.keep(version)
+        self._disk.write(lambda: self._weights.keep(version))
         self._thread = threading.Thread(
             target=self._rate_guarded, args=(version, state), name="rater", daemon=True
         )
@@ -99,11 +103,10 @@ class Rater:
         num_threads: int | None = None,
     ) -> None:
         """Plays every opponent; where it is interrupted, the results that there are stay."""
-        self._weights.keep(version)
+        self._disk.write(lambda: self._weights.keep(version))
         evaluator = self._evaluator
         evaluator.load(state, version)
         name = f"step {version}"
-        results: list[dict[str, Value]] = []
         for opponent, make_opponent in self._opponents.items():
             try:
                 found = arena.match(
@@ -120,21 +123,19 @@ class Rater:
             finally:
                 self._screen.show_doing("")
             low, high = found.interval
-            results.append(
-                {
-                    "opponent": opponent,
-                    "games": found.num_games,
-                    "score": found.score,
-                    "low": low,
-                    "high": high,
-                    "points": found.points.mean,
-                    "pairs": found.pair_counts,
-                    "simulations": self.settings.simulations,
-                    "elapsed_s": round(time.monotonic() - self._started_s, 1),
-                }
-            )
-            self._metrics.append("rating", version, results[-1])
-            self._weights.add_rating(version, results)
+            result: dict[str, Value] = {
+                "opponent": opponent,
+                "games": found.num_games,
+                "score": found.score,
+                "low": low,
+                "high": high,
+                "points": found.points.mean,
+                "pairs": found.pair_counts,
+                "simulations": self.settings.simulations,
+                "elapsed_s": round(time.monotonic() - self._started_s, 1),
+            }
+            self._metrics.append("rating", version, result)
+            self._disk.write(partial(self._weights.add_rating, version, result))
 
     def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
         try:

@@ -9,7 +9,7 @@ from types import FrameType
 class StopWish:
     """Whether a person or the system has asked for an end.
 
-    A handler takes no lock: what it interrupts may hold it.
+    A handler takes no lock that the thread it interrupts may hold, unless it is a re-entrant one.
     """
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ def status_values(
         "training_s": loop.times.training_s,
         "intake_s": loop.times.intake_s,
         "waiting_to_train_s": loop.times.waiting_for_games_s,
-        "waiting": limiter.waiting.side,
+        "waiting": limiter.waiting,
     }
 
 

@@ -11,7 +11,7 @@ episode once, when it arrives, by replaying it in the core, and can always be de
 """
 
 from zerofleet.replay.errors import LogFull, LogInUse
-from zerofleet.replay.limiter import LimiterState, RateLimiter, Waiting
+from zerofleet.replay.limiter import LimiterState, RateLimiter
 from zerofleet.replay.log import EpisodeLog
 from zerofleet.replay.opening import LogPosition, OpenReport
 from zerofleet.replay.replay import Replay
@@ -31,6 +31,5 @@ __all__ = [
     "Replay",
     "RowFormat",
     "Sampler",
-    "Waiting",
     "Window",
 ]

@@ -27,14 +27,6 @@ class LimiterState:
     """In samples."""
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """Which side has to wait now, and why."""
-
-    side: Literal["self-play", "trainer", "nobody"]
-    reason: str
-
-
 class RateLimiter:
     """Threads of both sides may tell, ask and wait."""
 
@@ -68,10 +60,6 @@ class RateLimiter:
         """Whether a batch of so many samples may be trained now."""
         return self.wait_to_train(num_samples, timeout_s=0)
 
-    def may_play(self) -> bool:
-        """Whether new moves may be made now."""
-        return self.wait_to_play(timeout_s=0)
-
     def wait_to_train(self, num_samples: int, timeout_s: float) -> bool:
         """Waits until a batch may be trained; False where it still may not."""
         with self._changed:
@@ -86,24 +74,12 @@ class RateLimiter:
             return self._changed.wait_for(self._self_play_may, timeout_s)
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> Literal["self-play", "trainer", "nobody"]:
+        """Which side has to wait now."""
         with self._changed:
-            num_made = self._state.num_positions
-            if num_made < self._least_positions:
-                return Waiting(
-                    "trainer",
-                    f"training starts at {self._least_positions} positions; {num_made} are made",
-                )
-            counted = num_made - self._least_positions
-            now = (
-                f"{self._state.num_samples} samples trained for {counted} positions, "
-                f"{self._samples_per_position:g} each wanted"
-            )
             if not self._self_play_may():
-                return Waiting("self-play", f"it is ahead of training: {now}")
-            if not self._trainer_may():
-                return Waiting("trainer", f"it needs more positions: {now}")
-            return Waiting("nobody", now)
+                return "self-play"
+            return "nobody" if self._trainer_may() else "trainer"
 
     def _samples_left(self) -> float:
         """Due and not trained yet; before the least fill none are due."""

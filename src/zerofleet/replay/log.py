@@ -5,7 +5,6 @@ before `sync` survives that of the machine. An id counts once for as long as the
 when the file that held it is gone. The bytes are described in segment.py, opening in opening.py.
 """
 
-import errno
 import fcntl
 import os
 import time
@@ -17,13 +16,11 @@ from pathlib import Path
 
 from zerofleet.config import ReplayConfig
 from zerofleet.errors import Inconsistent
-from zerofleet.files import write_whole
+from zerofleet.files import NO_ROOM, write_whole
 from zerofleet.games import Episode, Game
 from zerofleet.replay.errors import LogFull, LogInUse
 from zerofleet.replay.opening import START, LogPosition, Opening, Segment, described, path_of
 from zerofleet.replay.segment import SegmentText, head_bytes, read_records, record_bytes
-
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class EpisodeLog:
@@ -47,8 +44,6 @@ class EpisodeLog:
         self._config = config
         self._begin_after = begin_after
         self._synced_at_s = time.monotonic()
-        self.num_duplicates = 0
-        """Episodes that came again since the log was opened, and were ignored."""
         self._lock = lock(folder)
         try:
             opening = Opening(folder, game, until)
@@ -86,7 +81,6 @@ class EpisodeLog:
             newest.num_positions += num_new_positions
             for worker, sequence in records:
                 self._seen.add(worker, sequence, sequence + 1)
-        self.num_duplicates += len(is_new) - len(records)
         return is_new
 
     def sync(self) -> None:

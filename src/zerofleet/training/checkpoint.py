@@ -1,11 +1,14 @@
 """Checkpoints: an immutable file of tensors, then a manifest that names its hash.
 
 A checkpoint counts only if its manifest is there and the file has that hash. A torn one is named
-and skipped, and the one before it is used.
+and skipped, and the one before it is used. Where none is whole, nothing is begun anew: that is an
+error.
 """
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from zerofleet.errors import BadBytes
 from zerofleet.files import write_whole
+
+DAMAGE = (OSError, ValueError, KeyError, TypeError)
+"""What reading a damaged checkpoint may raise."""
 
 
 @dataclass(frozen=True)
@@ -33,38 +40,49 @@ class CheckpointStore:
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, checkpoint: Checkpoint) -> None:
+        """Writes it whole; then those of later steps go, which are done again, and the oldest."""
         data = save_tensors(
             {name: tensor.contiguous().cpu() for name, tensor in checkpoint.tensors.items()}
         )
-        name = f"{checkpoint.step:09d}"
-        write_whole(self.folder / f"{name}.safetensors", data)
+        manifest_path = self.folder / f"{checkpoint.step:09d}.json"
+        write_whole(manifest_path.with_suffix(".safetensors"), data)
         manifest = {
             "step": checkpoint.step,
             "sha256": hashlib.sha256(data).hexdigest(),
             "rest": checkpoint.rest,
         }
-        write_whole(self.folder / f"{name}.json", json.dumps(manifest, sort_keys=True).encode())
-        self._forget_old()
+        write_whole(manifest_path, json.dumps(manifest, sort_keys=True).encode())
+        self._keep_up_to(manifest_path)
 
     def load_newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest whole checkpoint, if there is one, and what was wrong with newer ones."""
+        """The newest whole checkpoint, and what was wrong with newer ones; None where there are
+        none at all. BadBytes where none is whole."""
         faults: list[str] = []
         for manifest_path in sorted(self.folder.glob("*.json"), reverse=True):
             try:
                 return self._load(manifest_path), faults
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except DAMAGE as error:
                 faults.append(f"checkpoint {manifest_path.stem} skipped: {error}")
-        return None, faults
+        if faults:
+            raise BadBytes(
+                f"{self.folder}: no checkpoint is whole, so the run cannot go on "
+                f"({'; '.join(faults)}); put a copy of one there, or use another name"
+            )
+        return None, []
 
     def steps(self) -> list[int]:
         """Of the checkpoints that there are, ascending."""
         return sorted(int(path.stem) for path in self.folder.glob("*.json"))
 
     def oldest_rest(self) -> dict[str, Any]:
-        """What the oldest checkpoint kept has beside its tensors. Needs one to be there."""
-        manifest = json.loads(min(self.folder.glob("*.json")).read_bytes())
-        rest: dict[str, Any] = manifest["rest"]
-        return rest
+        """What the oldest checkpoint that may be gone on from has beside its tensors. Needs one to
+        be there; manifests that cannot be read do not count."""
+        return next(self._rests())
+
+    def _rests(self) -> Iterator[dict[str, Any]]:
+        for path in sorted(self.folder.glob("*.json")):
+            with suppress(*DAMAGE):
+                yield json.loads(path.read_bytes())["rest"]
 
     def _load(self, manifest_path: Path) -> Checkpoint:
         manifest = json.loads(manifest_path.read_bytes())
@@ -76,7 +94,9 @@ class CheckpointStore:
             )
         return Checkpoint(int(manifest["step"]), load_tensors(data), manifest["rest"])
 
-    def _forget_old(self) -> None:
-        for path in sorted(self.folder.glob("*.json"))[: -self.keep]:
+    def _keep_up_to(self, newest: Path) -> None:
+        manifests = sorted(self.folder.glob("*.json"))
+        kept = [path for path in manifests if path <= newest][-self.keep :]
+        for path in set(manifests) - set(kept):
             path.unlink()
             path.with_suffix(".safetensors").unlink(missing_ok=True)

@@ -1,8 +1,7 @@
 """The trainer role: takes episodes in, makes steps, publishes weights, writes checkpoints."""
 
-import errno
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +9,15 @@ from torch import Tensor
 
 from zerofleet.bus import MemoryBus
 from zerofleet.config import TrainConfig
+from zerofleet.disk import Disk
 from zerofleet.metrics import MetricsLog
-from zerofleet.replay import LogFull, LogPosition, Replay
+from zerofleet.replay import LogPosition, Replay
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.trainer import StepReport, Trainer
 from zerofleet.weights import Weights, WeightsStore
 
 REPORT_EVERY_S = 5.0
 """How often the means of the last steps are written down."""
-
-DISK_RETRY_S = 5.0
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass
@@ -41,9 +38,9 @@ class TrainingLoop:
         weights: WeightsStore,
         bus: MemoryBus,
         metrics: MetricsLog,
+        disk: Disk,
         settings: TrainConfig,
         report_every_s: float = REPORT_EVERY_S,
-        say: Callable[[str], None] = print,
     ) -> None:
         self.trainer = trainer
         self.replay = replay
@@ -51,12 +48,11 @@ class TrainingLoop:
         self.weights = weights
         self.bus = bus
         self.metrics = metrics
+        self.disk = disk
         self.settings = settings
         self.report_every_s = report_every_s
-        self.say = say
         self.times = TrainerTimes()
         self.last_losses: dict[str, float] = {}
-        self._paused = False
         self._reported_at_s = time.monotonic()
         self._saved_at_s = time.monotonic()
         self._saved_step = trainer.step_count
@@ -66,16 +62,17 @@ class TrainingLoop:
         return self.trainer.step_count
 
     def take_in(self, episodes: Sequence[bytes]) -> None:
-        """Logs finished games. While the disk is full it waits, says so, and tries again."""
+        """Logs finished games."""
         if not episodes:
             return
         start = time.perf_counter()
-        self._when_there_is_room(lambda: self.replay.accept(episodes))
+        self.disk.write(lambda: self.replay.accept(episodes))
         self.times.intake_s += time.perf_counter() - start
 
     def may_play(self, timeout_s: float) -> bool:
-        """Whether new moves may be made, after waiting for that at most so long."""
-        if self._paused:
+        """Whether new moves may be made, after waiting for that at most so long. None are while
+        the disk is full."""
+        if self.disk.is_full:
             time.sleep(timeout_s)
             return False
         return self.replay.limiter.wait_to_play(timeout_s)
@@ -126,7 +123,7 @@ class TrainingLoop:
         """Writes a checkpoint, and the weights that go with it. Games and weights that no
         checkpoint needs any more are let go, but not the first weights and rated ones; where the
         settings say so, no weights are."""
-        self._when_there_is_room(lambda: self._save(rest))
+        self.disk.write(lambda: self._save(rest))
         oldest = self.checkpoints.oldest_rest()["replay"]["log"]
         self.replay.log.trim(LogPosition(**oldest))
         if not self.settings.keep_all_weights:
@@ -140,20 +137,6 @@ class TrainingLoop:
         state = {"trainer": numbers, "replay": self.replay.state, **rest}
         self.keep_weights()
         self.checkpoints.save(Checkpoint(self.step_count, tensors, state))
-
-    def _when_there_is_room(self, write: Callable[[], object]) -> None:
-        """Writes; while the disk is full it says so, nothing new is played, and it tries again."""
-        while True:
-            try:
-                write()
-                self._paused = False
-                return
-            except (LogFull, OSError) as fault:
-                if isinstance(fault, OSError) and fault.errno not in NO_ROOM:
-                    raise
-                self._paused = True
-                self.say(f"paused: {fault}; trying again in {DISK_RETRY_S:g} s")
-                time.sleep(DISK_RETRY_S)
 
 
 def means_of(reports: Sequence[StepReport]) -> dict[str, float]:

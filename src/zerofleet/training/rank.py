@@ -19,9 +19,8 @@ from zerofleet.training.trainer import Trainer
 
 
 def main(folder: Path, rank: int) -> None:
-    checkpoint, faults = CheckpointStore(folder, keep=1).load_newest()
-    if checkpoint is None:
-        raise SystemExit("; ".join(faults))
+    checkpoint, _ = CheckpointStore(folder, keep=1).load_newest()
+    assert checkpoint is not None, f"{folder} has no checkpoint to begin with"
     start = checkpoint.rest
     num_processes, device = len(start["devices"]), torch.device(start["devices"][rank])
     set_up_torch(start["seed"] + rank, start["num_threads"], deterministic=False)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from zerofleet.errors import ZerofleetError
+from zerofleet.errors import BadBytes, ZerofleetError
 from zerofleet.files import write_whole
 
 Tensors = dict[str, NDArray[Any]]
@@ -42,7 +42,8 @@ class WeightsStore:
         folder.mkdir(parents=True, exist_ok=True)
 
     def publish(self, weights: Weights) -> None:
-        """Writes a version whole, then its manifest. A version is never written twice."""
+        """Writes a version whole, then its manifest. One that is there already is replaced: steps
+        that are done again make their version again."""
         data = save_tensors(weights.tensors)
         write_whole(self.tensors_path(weights.version), data)
         manifest = {
@@ -75,11 +76,20 @@ class WeightsStore:
     def keep(self, version: int) -> None:
         """Never forgets it from now on; what matches have shown of it stays."""
         if not self._rating_path(version).exists():
-            self.add_rating(version, [])
+            self._write_ratings(version, [])
 
-    def add_rating(self, version: int, results: Sequence[Mapping[str, Any]]) -> None:
-        """Puts what matches have shown beside the weights."""
-        write_whole(self._rating_path(version), (json.dumps(results, indent=1) + "\n").encode())
+    def add_rating(self, version: int, result: Mapping[str, Any]) -> None:
+        """Puts what a match has shown beside the weights, after what others have."""
+        self._write_ratings(version, [*self.ratings(version), result])
+
+    def ratings(self, version: int) -> list[dict[str, Any]]:
+        """What matches have shown of a version, in order; none where it was never rated."""
+        path = self._rating_path(version)
+        try:
+            found: list[dict[str, Any]] = json.loads(path.read_bytes()) if path.exists() else []
+        except ValueError as error:
+            raise BadBytes(f"{path} is damaged: {error}; remove it") from None
+        return found
 
     def forget_all_but(self, keep: Collection[int]) -> None:
         """Removes versions, but none that was rated or is to be kept."""
@@ -90,6 +100,9 @@ class WeightsStore:
 
     def tensors_path(self, version: int) -> Path:
         return self.folder / f"{version:09d}.safetensors"
+
+    def _write_ratings(self, version: int, results: Sequence[Mapping[str, Any]]) -> None:
+        write_whole(self._rating_path(version), (json.dumps(results, indent=1) + "\n").encode())
 
     def _rating_path(self, version: int) -> Path:
         return self.folder / f"{version:09d}.rating"

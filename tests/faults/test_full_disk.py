@@ -1,0 +1,140 @@
+"""On a disk that is really full a run pauses; it goes on when there is room, or ends when told."""
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+from tiny_runs import TINY_RUN
+
+from zerofleet import metrics
+from zerofleet.disk import Disk
+from zerofleet.files import write_whole
+from zerofleet.metrics import MetricsLog, open_sinks
+
+TIMEOUT_S = 120
+DISK_KIB = 16 << 10
+
+
+@pytest.fixture
+def disk(disk_of):
+    return disk_of(DISK_KIB)
+
+
+def fill(disk, left_bytes):
+    """Leaves so much room; gives what takes the rest."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        with suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        file.truncate(file.tell() - left_bytes)
+    return ballast
+
+
+# ---- one write
+
+
+def test_whoever_writes_waits_until_there_is_room_and_says_so_once(disk, monkeypatch):
+    monkeypatch.setattr("zerofleet.disk.RETRY_S", 0.2)
+    said = []
+    patient = Disk(said.append)
+    ballast = fill(disk, left_bytes=8192)
+    data = bytes(64 << 10)
+    writing = threading.Thread(
+        target=patient.write, args=(lambda: write_whole(disk / "wanted", data),)
+    )
+    writing.start()
+    time.sleep(1)
+    assert patient.is_full
+    assert not (disk / "wanted").exists()
+    assert [path.name for path in disk.iterdir() if path.suffix == ".new"] == []
+    ballast.unlink()
+    writing.join(TIMEOUT_S)
+    assert (disk / "wanted").read_bytes() == data
+    assert not patient.is_full
+    assert len(said) == 1
+    assert re.search(r"paused: .*No space left.*trying again every", said[0])
+
+
+@pytest.mark.filterwarnings("ignore")  # of tensorboard's reader
+def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk, monkeypatch):
+    monkeypatch.setattr("zerofleet.disk.RETRY_S", 0.2)
+    (disk / "run").mkdir()
+    steps = range(400)
+
+    def append_all():
+        sinks = open_sinks(["tensorboard"], disk / "run", "r", "id", {})
+        with MetricsLog(disk / "run", sinks, patient) as log:
+            for step in steps:
+                log.append("train", step, {"loss": float(step), "text": "x" * (step % 400)})
+
+    patient = Disk(lambda text: None)
+    ballast = fill(disk, left_bytes=24 << 10)
+    appending = threading.Thread(target=append_all)
+    appending.start()
+    time.sleep(1)
+    assert patient.is_full
+    ballast.unlink()
+    appending.join(TIMEOUT_S)
+    assert [record["step"] for record in metrics.read(disk / "run")] == list(steps)
+
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    shown = EventAccumulator(str(disk / "run" / "tensorboard"), size_guidance={"scalars": 0})
+    shown.Reload()
+    assert [each.step for each in shown.Scalars("train/loss")] == list(steps)
+
+
+# ---- a whole run
+
+
+@pytest.fixture
+def paused(disk):
+    """A run that has paused, its output so far, and what is to go so that there is room."""
+    settings = [*TINY_RUN, "train.checkpoint_every_steps=15", "train.keep_checkpoints=1"]
+    process = subprocess.Popen(
+        [
+            sys.executable, "-c", "from zerofleet.cli import main; main()",
+            "train", "tictactoe", "--run", "r", "--steps", "150",
+            *(word for each in settings for word in ("--set", each)),
+        ],
+        env={"ZEROFLEET_RUNS": str(disk), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )  # fmt: skip
+    try:
+        while not list(disk.glob("r/checkpoints/*.json")) and process.poll() is None:
+            time.sleep(0.05)
+        ballast = fill(disk, left_bytes=8192)
+        lines = []
+        while not (lines and lines[-1].startswith("paused: ")) and process.poll() is None:
+            lines.append(process.stdout.readline())
+        yield process, ballast, "".join(lines)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_run_on_a_full_disk_pauses_and_comes_to_its_end_when_there_is_room(paused):
+    process, ballast, output = paused
+    time.sleep(2)
+    assert process.poll() is None, output
+    ballast.unlink()
+    rest, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, output + rest
+    assert "r: 150 steps" in rest
+
+
+def test_ctrl_c_ends_a_run_that_waits_for_room_with_one_line(paused):
+    process, _, output = paused
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 2, output + rest
+    assert "zerofleet: ended while the disk was full: " in rest
+    assert "Traceback" not in rest

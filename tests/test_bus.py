@@ -1,0 +1,31 @@
+"""The bus between roles: a signal may come in the midst of anything."""
+
+import subprocess
+import sys
+
+HAMMER = """
+import signal
+from zerofleet.bus import MemoryBus
+
+bus, num_signals = MemoryBus(), 0
+
+def stop(number, frame):
+    global num_signals
+    num_signals += 1
+    bus.stop()
+
+signal.signal(signal.SIGALRM, stop)
+signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+while num_signals < 2000:
+    bus.send_episodes([b"game"])
+    bus.take_episodes()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(bus.stopping)
+"""
+
+
+def test_a_signals_handler_may_stop_it_while_its_own_thread_is_within():
+    ran = subprocess.run(
+        [sys.executable, "-c", HAMMER], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert ran.stdout == "True\n"
