@@ -19,8 +19,9 @@ from gpu.selfplay import GpuWatch, decisions_in, sizes_of_games, snapshot, sprea
 
 import zerofleet as zf
 from zerofleet import config
-from zerofleet.fleet.local import Session
 from zerofleet.fleet.screen import PlainScreen
+from zerofleet.fleet.session import Session
+from zerofleet.fleet.side_by_side import make_worker
 from zerofleet.fleet.threads import quick_turns
 from zerofleet.run_folders import create_or_open
 
@@ -128,7 +129,7 @@ def measure_run(settings, seconds, rows_to_fill):
         session = Session(settings, run, [], PlainScreen(), stack)
         rows_per_decision = fill(session.loop.replay, session.game, rows_to_fill)
         decisions_per_game, leaves_per_game = sizes_of_games(session.game, settings.for_core())
-        worker = session.make_worker(0)
+        worker = make_worker(session, 0)
         worker.may_play = lambda timeout_s: True
         num_groups, num_games = session.num_groups, session.games_per_group
         spread_share = spread(worker.driver, session.game, num_groups, num_games, leaves_per_game)

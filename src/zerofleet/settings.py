@@ -271,7 +271,7 @@ class RatingConfig(Section):
 
     every: Annotated[float, Field(ge=0, le=1e6)] = 10
     """Minutes between ratings. More often draws a finer curve, and takes time from training.
-    0: only at the end."""
+    0: only at the end, as in deterministic runs."""
 
     games: EvenCount = 100
     """Games against each opponent. More narrows the interval, by the square root."""

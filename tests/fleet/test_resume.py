@@ -14,6 +14,7 @@ from tiny_runs import TINY_RUN
 import zerofleet as zf
 from zerofleet.config import read
 from zerofleet.replay import EpisodeLog
+from zerofleet.run_summaries import summary
 
 SETTINGS = [*TINY_RUN, "train.checkpoint_every_steps=15"]
 
@@ -126,6 +127,13 @@ def check_side_by_side(tmp_path, steps, num_kills):
 
 def test_a_killed_deterministic_run_ends_like_an_undisturbed_one(tmp_path):
     check_deterministic(tmp_path, steps=90, num_kills=3)
+
+
+def test_a_deterministic_run_counts_its_games_and_says_which_end_it_reached(tmp_path):
+    said = run_to_the_end(tmp_path, 10, deterministic=True)
+    num_games = len(episodes_of(tmp_path))
+    assert f"r: 10 steps, {num_games} games; stop.steps 10 is reached" in said
+    assert summary(tmp_path / "r").num_games == num_games
 
 
 def test_a_killed_run_loses_no_game_and_counts_none_twice(tmp_path):
