@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
+MOST_SEED = 2**63 - 1
+
 Count = Annotated[int, Field(ge=1, le=2**32 - 2)]
 CountOrZero = Annotated[int, Field(ge=0, le=2**32 - 2)]
 EvenCount = Annotated[int, Field(ge=0, le=1_000_000, multiple_of=2)]
@@ -305,7 +307,7 @@ class StopConfig(Section):
 class RunConfig(Section):
     """Where and how a run runs."""
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 1
     """Of weights, games and samples. Only a deterministic run is repeated by it."""
 
     deterministic: bool = False

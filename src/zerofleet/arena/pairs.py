@@ -13,8 +13,7 @@ from zerofleet.arena.match_result import PlayedGame
 from zerofleet.arena.player import Player
 from zerofleet.errors import IllegalAction, Inconsistent
 from zerofleet.games import Episode, Game
-
-MOST_SEED = 2**63
+from zerofleet.settings import MOST_SEED
 
 
 class PairedGame:
@@ -26,7 +25,7 @@ class PairedGame:
         self.pair = pair
         self.first_seat = first_seat
         self.match_seed = seed
-        self.deal_seed = stream(seed, pair, "deal").randrange(MOST_SEED)
+        self.deal_seed = stream(seed, pair, "deal").randrange(MOST_SEED + 1)
         self.position = game.new_position(self.deal_seed)
         self.dice = stream(seed, pair, "dice")
         self.choice_seeds = stream(seed, pair, f"choices {first_seat}")
@@ -121,7 +120,7 @@ def ask(player: Player, games: list[PairedGame]) -> None:
     if not games:
         return
     positions = [each.position.copy() for each in games]
-    seeds = [each.choice_seeds.randrange(MOST_SEED) for each in games]
+    seeds = [each.choice_seeds.randrange(MOST_SEED + 1) for each in games]
     answers = player.choose_many(positions, seeds)
     if len(answers) != len(games):
         raise Inconsistent(

@@ -9,6 +9,7 @@ import typer
 from zerofleet.config import load, trainable_games
 from zerofleet.errors import BadText
 from zerofleet.games import Game, Position, get, names
+from zerofleet.settings import MOST_SEED
 
 GameName = Annotated[
     str,
@@ -27,7 +28,6 @@ GameOptions = Annotated[
 PlayerText = Annotated[
     str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200, best or run:NAME.")
 ]
-MOST_SEED = 2**63 - 1
 Seed = Annotated[
     int, typer.Option(min=0, max=MOST_SEED, help="Of all that is drawn: deals, dice, openings, …")
 ]

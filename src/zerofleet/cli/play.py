@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from zerofleet.arena import player
-from zerofleet.cli.arguments import MOST_SEED, GameName, GameOptions, game_of
+from zerofleet.cli.arguments import GameName, GameOptions, game_of
 from zerofleet.cli.play_game import Board, Habits
 from zerofleet.cli.play_record import SEATS, GameRecord, read_record
 from zerofleet.errors import Inconsistent
@@ -18,6 +18,7 @@ from zerofleet.games import Game, absolute, is_source, names
 from zerofleet.run_folders import Run, find
 from zerofleet.run_games import game_text
 from zerofleet.run_summaries import runs
+from zerofleet.settings import MOST_SEED
 from zerofleet.weights import WeightsStore, find_best
 
 BEST = "best"

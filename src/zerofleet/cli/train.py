@@ -74,7 +74,7 @@ def train(
     """Train a network by self-play, or go on with a run that exists.
 
     A run that exists keeps its settings, but for those given here. Ctrl-C ends it after the step
-    at hand, a deterministic one after the round of games and steps; the same command goes on.
+    at hand, a deterministic one after the steps of its round; the same command goes on.
 
     Example: zerofleet train connect4 --preset fast --run c4 --minutes 30
     """

@@ -185,9 +185,9 @@ class Session:
         return max(by_clock, self.progress_without_clock())
 
     def progress_without_clock(self) -> float:
-        return max((reached / end for _, end, reached in self.ends()), default=0.0)
+        return max((reached / end for _, end, reached in self._ends()), default=0.0)
 
-    def ends(self) -> list[tuple[str, int, int]]:
+    def _ends(self) -> list[tuple[str, int, int]]:
         """The run's ends, each by its name, where it is, and how far it has come."""
         stop, position = self.config.stop, self.loop.replay.log.position
         ends = (
@@ -223,7 +223,7 @@ class Session:
     def last_words(self) -> str:
         ended = [
             f"; stop.{name} {end:,} is reached"
-            for name, end, reached in self.ends()
+            for name, end, reached in self._ends()
             if reached >= end
         ]
         return (

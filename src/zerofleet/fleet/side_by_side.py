@@ -45,6 +45,7 @@ def run_side_by_side(session: Session) -> None:
             worker.join()
         session.rater.join()
         session.loop.take_in(session.bus.take_episodes())
+    # Here already: where the last steps found a number that is not finite, it is said now.
     session.loop.report()
     session.write_status(workers)
 
