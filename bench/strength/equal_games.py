@@ -31,6 +31,7 @@ SETTINGS = {
     "selfplay.games_per_group": 256,
     "replay.least_positions": 50_000,
     "replay.samples_per_position": 8,
+    "replay.value_target_search_share": 0.6,
     "train.batch_size": 2048,
     "train.schedule": "cosine",
     "train.publish_every_steps": 50,

@@ -25,19 +25,11 @@ NUM_SETS = FRONT_OF_QUEUE
 QUEUE_SLOTS = 4
 NUM_PLACES = NUM_SETS + QUEUE_SLOTS
 
-PARROT, KANGAROO, CHAMELEON = 1, 2, 4
-"""Those species, by strength from 0, that have actions beyond their bare one."""
-SPECIES_OF_ACTION = (
-    *range(NUM_SPECIES),
-    *(KANGAROO,) * 2,
-    *(PARROT,) * 4,
-    *(CHAMELEON,) * 20,
-)
-"""Which card an action plays; cpp/games/beastybar/actions.h has the numbers."""
-
 COUNTER_SCALES = (4.0, 8.0, 8.0, 36.0, 36.0, 1.0)
 """The most that each counter can be: the other's hand, own and the other's pile, own and the
 other's points, and whether the observer is to move."""
+NUM_INPUTS = NUM_CARDS * NUM_PLACES + len(COUNTER_SCALES)
+"""Of a layer that reads everything at once."""
 OWN_POINTS, OTHERS_POINTS = NUM_CARDS + 3, NUM_CARDS + 4
 
 MARGIN_SCALE = 10.0

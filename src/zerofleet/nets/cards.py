@@ -1,11 +1,12 @@
-"""A transformer with one token per card, for Beasty Bar.
+"""A transformer with one token per card beside a residual MLP over all of them, for Beasty Bar.
 
 Each of the 24 cards is in exactly one place, so where each is, and a few counters, are all there is
-to know. Nothing is padded and nothing is masked. What concerns one card is read from its own token:
-how good it is to play it, and where it ends.
+to know. Nothing is padded and nothing is masked. One product reads all places, as in the places
+network, which learns soonest; its answer is told to every token, and what the tokens find out
+together is added to it.
 
-Shapes: B batch, N bytes, Z the 24 cards as tokens, S the observer's 12, P places, W width,
-A actions, E ends of a card.
+Shapes: B batch, N bytes, Z the 24 cards as tokens, P places, W width of a token, V width of the
+state, I inputs.
 """
 
 import torch
@@ -14,16 +15,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zerofleet.nets.beastybar import (
-    COUNTER_SCALES,
     NUM_CARDS,
     NUM_ENDS,
+    NUM_INPUTS,
     NUM_PLACES,
-    NUM_SPECIES,
-    SPECIES_OF_ACTION,
     BeastyBarNetwork,
     CardEmbedding,
+    Heads,
 )
-from zerofleet.nets.layers import Transformer, final_layer
+from zerofleet.nets.layers import ResidualMlp, Transformer, final_layer
 from zerofleet.nets.network import NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
 
@@ -34,6 +34,10 @@ class CardsOptions(NetworkOptions):
     num_heads: int = Field(2, ge=1)
     """Heads of attention; they must divide the width. Few are faster."""
     num_layers: int = Field(2, ge=1, le=100)
+    state_width: int = Field(128, ge=8, le=8192)
+    """Of the layers that read all cards at once, and of the answer. Costs little."""
+    state_blocks: int = Field(2, ge=1, le=100)
+    """Residual blocks of two layers each over all cards at once."""
     species_embedding_dim: int = Field(16, ge=1)
     """Numbers that stand for a species before they are widened to a token."""
     dropout: float = Field(0.0, ge=0, lt=1)
@@ -54,67 +58,42 @@ class CardsNetwork(BeastyBarNetwork):
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
         options = CardsOptions.model_validate(spec.options)
-        width = options.width
+        width, state_width = options.width, options.state_width
+        self.state = ResidualMlp(NUM_INPUTS, state_width, options.state_blocks, options.dropout)
         self.card = CardEmbedding(options.species_embedding_dim, width)
         self.place = nn.Parameter(0.1 * torch.randn(NUM_PLACES, width))
         self.card_in_place = nn.Parameter(0.1 * torch.randn(NUM_CARDS, NUM_PLACES, width))
-        self.counters = nn.Linear(len(COUNTER_SCALES), width)
+        self.tell = nn.Linear(state_width, width)
         self.transformer = Transformer(
             options.num_layers, width, options.num_heads, options.dropout
         )
-        self.summary = nn.Linear(2 * width, width)
-        self.of_state = nn.Linear(width, width)
-        self.outcomes = final_layer(nn.Linear(width, spec.num_outcomes))
-        self.policy = CardPolicy(width, spec.num_actions)
-        self.end = GameEnd(width) if options.use_auxiliary_heads else None
+        self.found = nn.Linear(2 * width + state_width, state_width)
+        self.heads = Heads(state_width, spec, use_dueling=True)
+        self.end = GameEnd(state_width, width) if options.use_auxiliary_heads else None
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)
+        state_BV = self.state(torch.cat([is_at_BZP.flatten(1), counters_BG], dim=1))
         in_place_BZW = torch.einsum("bzp,zpw->bzw", is_at_BZP, self.place + self.card_in_place)
-        tokens_BZW = self.card() + in_place_BZW + self.counters(counters_BG)[:, None]
-        tokens_BZW = self.transformer(tokens_BZW)
+        tokens_BZW = self.transformer(self.card() + in_place_BZW + self.tell(state_BV)[:, None])
         # The largest is found by its index, not by comparing on the way back; see nets/board.py.
         largest_BW = tokens_BZW.max(dim=1).values
-        pooled_B2W = torch.cat([tokens_BZW.mean(dim=1), largest_BW], dim=1)
-        summary_BW = functional.relu(self.summary(pooled_B2W))
+        all_BI = torch.cat([tokens_BZW.mean(dim=1), largest_BW, state_BV], dim=1)
+        summary_BV = state_BV + functional.relu(self.found(all_BI))
         auxiliary = {}
         if self.end is not None and self.wants_auxiliary(with_auxiliary):
-            auxiliary = self.end(tokens_BZW, summary_BW)
-        return Output(
-            self.policy(tokens_BZW[:, :NUM_SPECIES], summary_BW),
-            self.outcomes(functional.relu(self.of_state(summary_BW))),
-            auxiliary,
-        )
-
-
-class CardPolicy(nn.Module):
-    """The logit of an action from the token of the card that it plays, and the whole position."""
-
-    is_of_SA: Tensor
-    """1 where an action plays a card of the species, else 0."""
-
-    def __init__(self, width: int, num_actions: int) -> None:
-        super().__init__()
-        self.of_card = nn.Linear(width, width)
-        self.of_state = nn.Linear(width, width, bias=False)
-        self.logits = final_layer(nn.Linear(width, num_actions))
-        species_A = torch.tensor(SPECIES_OF_ACTION)
-        is_of_SA = (torch.arange(NUM_SPECIES)[:, None] == species_A).float()
-        self.register_buffer("is_of_SA", is_of_SA, persistent=False)
-
-    def forward(self, own_BSW: Tensor, summary_BW: Tensor) -> Tensor:
-        hidden_BSW = functional.relu(self.of_card(own_BSW) + self.of_state(summary_BW)[:, None])
-        logits_BSA: Tensor = self.logits(hidden_BSW) * self.is_of_SA
-        return logits_BSA.sum(dim=1)
+            auxiliary = self.end(summary_BV, tokens_BZW)
+        policy_logits_BA, outcome_logits_BO = self.heads(summary_BV)
+        return Output(policy_logits_BA, outcome_logits_BO, auxiliary)
 
 
 class GameEnd(nn.Module):
     """The final margin from the whole position, and where each card ends from its token."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, state_width: int, width: int) -> None:
         super().__init__()
-        self.margin = final_layer(nn.Linear(width, 1))
+        self.margin = final_layer(nn.Linear(state_width, 1))
         self.fate = final_layer(nn.Linear(width, NUM_ENDS))
 
-    def forward(self, tokens_BZW: Tensor, summary_BW: Tensor) -> dict[str, Tensor]:
-        return {"margin": self.margin(summary_BW).squeeze(1), "fate": self.fate(tokens_BZW)}
+    def forward(self, summary_BV: Tensor, tokens_BZW: Tensor) -> dict[str, Tensor]:
+        return {"margin": self.margin(summary_BV).squeeze(1), "fate": self.fate(tokens_BZW)}

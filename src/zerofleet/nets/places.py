@@ -10,12 +10,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from zerofleet.nets.beastybar import (
-    COUNTER_SCALES,
-    NUM_CARDS,
-    NUM_PLACES,
-    BeastyBarNetwork,
-)
+from zerofleet.nets.beastybar import NUM_INPUTS, BeastyBarNetwork
 from zerofleet.nets.layers import ResidualMlp
 from zerofleet.nets.network import NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
@@ -40,8 +35,7 @@ class PlacesNetwork(BeastyBarNetwork):
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
         options = PlacesOptions.model_validate(spec.options)
-        num_inputs = NUM_CARDS * NUM_PLACES + len(COUNTER_SCALES)
-        self.trunk = ResidualMlp(num_inputs, options.width, options.num_blocks, options.dropout)
+        self.trunk = ResidualMlp(NUM_INPUTS, options.width, options.num_blocks, options.dropout)
         self.add_heads(options.width, options.use_dueling, options.use_auxiliary_heads)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:

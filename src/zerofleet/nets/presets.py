@@ -33,8 +33,14 @@ def zones(hidden_dim: int, num_heads: int, queue: int, sets: int, hand: int, fus
     }
 
 
-def cards(width: int, num_heads: int, num_layers: int) -> Choice:
-    return "cards", {"width": width, "num_heads": num_heads, "num_layers": num_layers}
+def cards(width: int, num_heads: int, num_layers: int, state_blocks: int) -> Choice:
+    return "cards", {
+        "width": width,
+        "num_heads": num_heads,
+        "num_layers": num_layers,
+        "state_width": 2 * width,
+        "state_blocks": state_blocks,
+    }
 
 
 def places(width: int, num_blocks: int) -> Choice:
@@ -54,10 +60,10 @@ BEASTYBAR: Final[dict[str, Choice]] = {
     "small": zones(128, 4, 2, 1, 1, 2),  # 1 M
     "medium": zones(192, 6, 4, 2, 2, 3),  # 4 M
     "large": zones(256, 8, 6, 2, 2, 4),  # 10 M
-    "cards-tiny": cards(48, 2, 2),  # 0.07 M
-    "cards-small": cards(128, 2, 6),  # 1 M
-    "cards-medium": cards(256, 4, 6),  # 4 M
-    "cards-large": cards(384, 6, 8),  # 13 M
+    "cards-tiny": cards(48, 2, 2, 1),  # 0.15 M
+    "cards-small": cards(128, 2, 6, 2),  # 1.7 M
+    "cards-medium": cards(256, 4, 6, 3),  # 7 M
+    "cards-large": cards(384, 6, 8, 4),  # 20 M
     "places-tiny": places(128, 2),  # 0.15 M
     "places-small": places(256, 3),  # 0.6 M
     "places-medium": places(512, 6),  # 4 M
