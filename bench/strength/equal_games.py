@@ -15,6 +15,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -30,14 +32,17 @@ SETTINGS = {
     "selfplay.num_groups": 8,
     "selfplay.games_per_group": 256,
     "replay.least_positions": 50_000,
-    "replay.samples_per_position": 8,
+    "replay.samples_per_position": 4,
     "replay.value_target_search_share": 0.6,
-    "train.batch_size": 2048,
+    "train.batch_size": 1024,
     "train.schedule": "cosine",
     "train.publish_every_steps": 50,
     "rating.every": 0,
     "rating.final_games": 0,
 }
+
+MATCH_PARTS = 8
+"""Processes that play a match at the same time, each with deals of its own."""
 
 
 class Contestant:
@@ -57,12 +62,31 @@ class Contestant:
         return subprocess.Popen(command)
 
 
+class PlayedInParts:
+    """A match, its parts under way in other processes: one alone does not keep a GPU busy."""
+
+    def __init__(self, processes, game, first, second, num_games):
+        self.game, self.first, self.second = game, first, second
+        self.parts = [
+            processes.submit(part, game, first, second, num_games // MATCH_PARTS, seed)
+            for seed in range(1, MATCH_PARTS + 1)
+        ]
+
+    def result(self):
+        played = [game for part in self.parts for game in part.result()]
+        return zf.arena.Match(zf.games.get(self.game), self.first, self.second, 1, played)
+
+
+def part(game, first, second, num_games, seed):
+    return zf.arena.match(game, first, second, num_games, seed, num_threads=2).played
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("game")
     parser.add_argument("networks", nargs="+", help="PRESET[,SETTING=VALUE...]")
     parser.add_argument("--games", type=int, default=16_000, help="of each run")
-    parser.add_argument("--match-games", type=int, default=1000)
+    parser.add_argument("--match-games", type=int, default=1024)
     parser.add_argument("--simulations", type=int, default=200, help="of the matches")
     parser.add_argument("--out", type=Path, help="instead of bench/results/equal-games-DATE.json")
     arguments = parser.parse_args()
@@ -78,18 +102,23 @@ def main():
         first, *others = contestants
         result = facts(" ".join(["bench/strength/equal_games.py", *sys.argv[1:]]))
         result |= {"games_of_each": arguments.games, "match_games": arguments.match_games}
-        result["first"] = first.text
-        result["scores_against_the_first"] = {}
-        for other in others:
-            match = zf.arena.match(
-                arguments.game,
-                f"run:{other.run},sims={arguments.simulations}",
-                f"run:{first.run},sims={arguments.simulations}",
-                num_games=arguments.match_games,
-            )
-            score = {"score": match.score, "interval": match.interval}
-            result["scores_against_the_first"][other.text] = score
-            print(other.text, json.dumps(score), flush=True)
+        result["settings"] = SETTINGS
+        result |= {"first": first.text, "scores_against_the_first": {}}
+        with ProcessPoolExecutor(MATCH_PARTS, get_context("spawn")) as processes:
+            matches = [
+                PlayedInParts(
+                    processes,
+                    arguments.game,
+                    f"run:{other.run},sims={arguments.simulations}",
+                    f"run:{first.run},sims={arguments.simulations}",
+                    arguments.match_games,
+                )
+                for other in others
+            ]
+            for other, match in zip(others, matches, strict=True):
+                score = {"score": match.result().score, "interval": match.result().interval}
+                result["scores_against_the_first"][other.text] = score
+                print(other.text, json.dumps(score), flush=True)
     (arguments.out or result_path("equal-games")).write_text(json.dumps(result, indent=1) + "\n")
 
 
