@@ -12,6 +12,7 @@ import zerofleet as zf
 from zerofleet import nets
 from zerofleet._core import window_rows
 from zerofleet.config import TrainConfig
+from zerofleet.errors import Inconsistent
 from zerofleet.replay import Batch, RowFormat, Window
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
 from zerofleet.training.loss import compute_losses
@@ -124,6 +125,14 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
         assert got == expected
     for name, value in undisturbed.average.items():
         assert torch.equal(value, after.average[name])
+
+
+def test_a_checkpoint_of_another_network_is_refused():
+    tensors, rest = new_trainer().state()
+    first = next(name for name in tensors if name.startswith("network."))
+    tensors["network.from_before"] = tensors.pop(first)
+    with pytest.raises(Inconsistent, match=r"^the weights of a checkpoint do not fit board \("):
+        new_trainer().restore(tensors, rest)
 
 
 def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():

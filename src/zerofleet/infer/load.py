@@ -39,13 +39,8 @@ def network_of(weights: Weights, game: Game) -> tuple[nets.Network, int]:
     spec = nets.NetworkSpec.from_dict(weights.spec)
     nets.refuse_mismatch(spec, game)
     network = nets.from_spec(spec).eval()
-    try:
-        network.load_state_dict({name: from_numpy(each) for name, each in weights.tensors.items()})
-    except RuntimeError:
-        raise Inconsistent(
-            f"weights {weights.version} do not fit {spec.network_text}: another version of "
-            "zerofleet wrote them"
-        ) from None
+    tensors = {name: from_numpy(each) for name, each in weights.tensors.items()}
+    network.take(tensors, f"weights {weights.version}")
     return network, weights.version
 
 

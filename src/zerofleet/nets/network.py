@@ -4,11 +4,13 @@ Shapes: B batch, N bytes of an observation, A actions, O outcomes.
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
+from zerofleet.errors import Inconsistent
 from zerofleet.nets.spec import NetworkSpec
 
 
@@ -87,6 +89,16 @@ class Network(nn.Module):
     def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         """A loss for each of `output.auxiliary`, the mean over the rows that have a target."""
         return {}
+
+    def take(self, tensors: Mapping[str, Tensor], named: str) -> None:
+        """Takes weights over; refuses them by name where they are not of such a network."""
+        try:
+            self.load_state_dict(tensors)
+        except RuntimeError:
+            raise Inconsistent(
+                f"{named} do not fit {self.spec.network_text}: another version of zerofleet wrote "
+                "them"
+            ) from None
 
     @property
     def num_parameters(self) -> int:

@@ -157,7 +157,7 @@ class Trainer:
         return tensors, {"step_count": self.step_count, "scale": self._step.scaler.state_dict()}
 
     def restore(self, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
-        """Goes back to what `state` gave."""
+        """Goes back to what `state` gave, of such a network."""
         parts: dict[str, dict[str, Tensor]] = {"network": {}, "average": {}, "optimizer": {}}
         for name, value in tensors.items():
             part, _, inner = name.partition(".")
@@ -167,7 +167,7 @@ class Trainer:
             index, _, inner = name.partition(".")
             moments.setdefault(int(index), {})[inner] = value
         with self.on_own_stream():
-            self.network.load_state_dict(parts["network"])
+            self.network.take(parts["network"], "the weights of a checkpoint")
             for name, value in parts["average"].items():
                 self._step.average[name].copy_(value)
             self._step.load_optimizer(moments)
