@@ -93,11 +93,9 @@ def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk
 # ---- a whole run
 
 
-@pytest.fixture
-def paused(disk):
-    """A run that has paused, its output so far, and what is to go so that there is room."""
+def started(disk):
     settings = [*TINY_RUN, "train.checkpoint_every_steps=15", "train.keep_checkpoints=1"]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [
             sys.executable, "-c", "from zerofleet.cli import main; main()",
             "train", "tictactoe", "--run", "r", "--steps", "150",
@@ -108,6 +106,12 @@ def paused(disk):
         stderr=subprocess.STDOUT,
         text=True,
     )  # fmt: skip
+
+
+@pytest.fixture
+def paused(disk):
+    """A run that has paused, its output so far, and what is to go so that there is room."""
+    process = started(disk)
     try:
         while not list(disk.glob("r/checkpoints/*.json")) and process.poll() is None:
             time.sleep(0.05)
@@ -138,3 +142,11 @@ def test_ctrl_c_ends_a_run_that_waits_for_room_with_one_line(paused):
     assert process.returncode == 2, output + rest
     assert "zerofleet: ended while the disk was full: " in rest
     assert "Traceback" not in rest
+
+
+def test_a_run_that_finds_no_room_to_begin_says_so_in_one_line(disk):
+    fill(disk, left_bytes=0)
+    process = started(disk)
+    output, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 2, output
+    assert re.fullmatch(r"zerofleet: .*No space left on device.*\n", output)

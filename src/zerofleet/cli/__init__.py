@@ -1,6 +1,6 @@
 """The command line: `zerofleet VERB …`, one file per verb.
 
-An error in what was asked is one line on standard error and exit status 2.
+An error in what was asked, or a full disk, is one line on standard error and exit status 2.
 """
 
 import sys
@@ -26,6 +26,7 @@ from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
+from zerofleet.files import NO_ROOM
 
 app = typer.Typer(
     add_completion=False,
@@ -73,6 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs a command line, by default that of this process, and exits."""
     try:
         app(args=arguments, prog_name="zerofleet")
-    except ZerofleetError as error:
+    except (ZerofleetError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in NO_ROOM:
+            raise
         print(f"zerofleet: {error}", file=sys.stderr)
         raise SystemExit(2) from None
