@@ -90,6 +90,8 @@ def main():
     parser.add_argument("--simulations", type=int, default=200, help="of the matches")
     parser.add_argument("--out", type=Path, help="instead of bench/results/equal-games-DATE.json")
     arguments = parser.parse_args()
+    if arguments.match_games % (2 * MATCH_PARTS):
+        parser.error(f"--match-games must be a multiple of {2 * MATCH_PARTS}")
     contestants = [Contestant(text, index) for index, text in enumerate(arguments.networks, 1)]
     settings = [f"{name}={value}" for name, value in SETTINGS.items()]
     settings.append(f"stop.games={arguments.games}")
@@ -116,7 +118,8 @@ def main():
                 for other in others
             ]
             for other, match in zip(others, matches, strict=True):
-                score = {"score": match.result().score, "interval": match.result().interval}
+                played = match.result()
+                score = {"score": played.score, "interval": played.interval}
                 result["scores_against_the_first"][other.text] = score
                 print(other.text, json.dumps(score), flush=True)
     (arguments.out or result_path("equal-games")).write_text(json.dumps(result, indent=1) + "\n")
