@@ -35,7 +35,6 @@ SETTINGS = {
     "replay.samples_per_position": 4,
     "replay.value_target_search_share": 0.6,
     "train.batch_size": 1024,
-    "train.schedule": "cosine",
     "train.publish_every_steps": 50,
     "rating.every": 0,
     "rating.final_games": 0,
