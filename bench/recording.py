@@ -25,6 +25,15 @@ def commit():
     return subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
+def gpu():
+    """The machine's NVIDIA GPUs, where it has any."""
+    if shutil.which("nvidia-smi") is None:
+        return {}
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    said = subprocess.run(query, check=True, stdout=subprocess.PIPE, text=True)
+    return {"gpu": said.stdout.strip()}
+
+
 def facts(command):
     """Where, when and from what something was measured."""
     return {
@@ -33,6 +42,7 @@ def facts(command):
         "command": command,
         "processor": processor(),
         "cores": os.cpu_count(),
+        **gpu(),
     }
 
 

@@ -11,7 +11,6 @@ Where the answers of the GPU differ too much from those of the plain network, th
 import argparse
 import fnmatch
 import json
-import subprocess
 import sys
 import time
 import traceback
@@ -30,17 +29,6 @@ MEASUREMENTS = {
     **training.MEASUREMENTS,
     **overlap.MEASUREMENTS,
 }
-
-
-def gpu_facts():
-    query = "--query-gpu=name,memory.total,driver_version"
-    said = subprocess.run(
-        ["nvidia-smi", query, "--format=csv,noheader"],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return said.stdout.strip()
 
 
 def short(value):
@@ -77,7 +65,7 @@ def main():
         parser.error("this machine has no CUDA GPU that torch can use")
     inference.use_compiler(not arguments.no_compile)
     command = " ".join(["bench/gpu/run.py", *sys.argv[1:]])
-    result = facts(command) | {"gpu": gpu_facts(), "found": {}}
+    result = facts(command) | {"found": {}}
     path = arguments.out or result_path("gpu")
     for name in names:
         start = time.perf_counter()

@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import facts, result_path
 
 import zerofleet as zf
+from zerofleet.arena.statistics import estimate
 
 SETTINGS = {
     "search.num_simulations": 200,
@@ -41,7 +42,8 @@ SETTINGS = {
 }
 
 MATCH_PARTS = 8
-"""Processes that play a match at the same time, each with deals of its own."""
+"""Processes that play a match at the same time, each with deals of its own: one alone does not keep
+a GPU busy."""
 
 
 class Contestant:
@@ -61,23 +63,8 @@ class Contestant:
         return subprocess.Popen(command)
 
 
-class PlayedInParts:
-    """A match, its parts under way in other processes: one alone does not keep a GPU busy."""
-
-    def __init__(self, processes, game, first, second, num_games):
-        self.game, self.first, self.second = game, first, second
-        self.parts = [
-            processes.submit(part, game, first, second, num_games // MATCH_PARTS, seed)
-            for seed in range(1, MATCH_PARTS + 1)
-        ]
-
-    def result(self):
-        played = [game for part in self.parts for game in part.result()]
-        return zf.arena.Match(zf.games.get(self.game), self.first, self.second, 1, played)
-
-
-def part(game, first, second, num_games, seed):
-    return zf.arena.match(game, first, second, num_games, seed, num_threads=2).played
+def pair_scores(game, first, second, num_games, seed):
+    return zf.arena.match(game, first, second, num_games, seed, num_threads=2).pair_scores
 
 
 def main():
@@ -103,24 +90,28 @@ def main():
         first, *others = contestants
         result = facts(" ".join(["bench/strength/equal_games.py", *sys.argv[1:]]))
         result |= {"games_of_each": arguments.games, "match_games": arguments.match_games}
-        result["settings"] = SETTINGS
-        result |= {"first": first.text, "scores_against_the_first": {}}
+        result |= {"settings": SETTINGS, "first": first.text, "scores_against_the_first": {}}
         with ProcessPoolExecutor(MATCH_PARTS, get_context("spawn")) as processes:
-            matches = [
-                PlayedInParts(
-                    processes,
-                    arguments.game,
-                    f"run:{other.run},sims={arguments.simulations}",
-                    f"run:{first.run},sims={arguments.simulations}",
-                    arguments.match_games,
-                )
+            parts = {
+                other.text: [
+                    processes.submit(
+                        pair_scores,
+                        arguments.game,
+                        f"run:{other.run},sims={arguments.simulations}",
+                        f"run:{first.run},sims={arguments.simulations}",
+                        arguments.match_games // MATCH_PARTS,
+                        seed,
+                    )
+                    for seed in range(1, MATCH_PARTS + 1)
+                ]
                 for other in others
-            ]
-            for other, match in zip(others, matches, strict=True):
-                played = match.result()
-                score = {"score": played.score, "interval": played.interval}
-                result["scores_against_the_first"][other.text] = score
-                print(other.text, json.dumps(score), flush=True)
+            }
+            for text, parts_of_match in parts.items():
+                scores = [score for part in parts_of_match for score in part.result()]
+                found = estimate(scores, 0, 1)
+                score = {"score": found.mean, "interval": (found.low, found.high)}
+                result["scores_against_the_first"][text] = score
+                print(text, json.dumps(score), flush=True)
     (arguments.out or result_path("equal-games")).write_text(json.dumps(result, indent=1) + "\n")
 
 

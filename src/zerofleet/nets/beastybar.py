@@ -29,7 +29,7 @@ COUNTER_SCALES = (4.0, 8.0, 8.0, 36.0, 36.0, 1.0)
 """The most that each counter can be: the other's hand, own and the other's pile, own and the
 other's points, and whether the observer is to move."""
 NUM_INPUTS = NUM_CARDS * NUM_PLACES + len(COUNTER_SCALES)
-"""Of a layer that reads everything at once."""
+"""Of a layer that reads everything at once, see `all_at_once`."""
 OWN_POINTS, OTHERS_POINTS = NUM_CARDS + 3, NUM_CARDS + 4
 
 MARGIN_SCALE = 10.0
@@ -55,6 +55,11 @@ class Bytes(nn.Module):
         is_at_BZP = (places_BZ1 == self.places_P).to(self.scales_G.dtype)
         counters_BG = observations_BN[:, NUM_CARDS:].to(self.scales_G.dtype) * self.scales_G
         return is_at_BZP, counters_BG
+
+
+def all_at_once(is_at_BZP: Tensor, counters_BG: Tensor) -> Tensor:
+    """What `Bytes` read, for one layer: [B, NUM_INPUTS]."""
+    return torch.cat([is_at_BZP.flatten(1), counters_BG], dim=1)
 
 
 class CardEmbedding(nn.Module):

@@ -22,6 +22,7 @@ from zerofleet.nets.beastybar import (
     BeastyBarNetwork,
     CardEmbedding,
     Heads,
+    all_at_once,
 )
 from zerofleet.nets.layers import ResidualMlp, Transformer, final_layer
 from zerofleet.nets.network import NetworkOptions, Output
@@ -73,7 +74,7 @@ class CardsNetwork(BeastyBarNetwork):
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
         is_at_BZP, counters_BG = self.bytes(observations_BN)
-        state_BV = self.state(torch.cat([is_at_BZP.flatten(1), counters_BG], dim=1))
+        state_BV = self.state(all_at_once(is_at_BZP, counters_BG))
         in_place_BZW = torch.einsum("bzp,zpw->bzw", is_at_BZP, self.place + self.card_in_place)
         tokens_BZW = self.transformer(self.card() + in_place_BZW + self.tell(state_BV)[:, None])
         # The largest is found by its index, not by comparing on the way back; see nets/board.py.

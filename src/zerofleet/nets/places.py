@@ -3,14 +3,13 @@
 Each of the 24 cards is in one of ten places, so a position is 24 choices of ten and a few counters.
 One matrix product reads them all, which is ten times as fast on a CPU as attention over the cards.
 
-Shapes: B batch, N bytes, W width.
+Shapes: B batch, N bytes, I inputs, W width.
 """
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
-from zerofleet.nets.beastybar import NUM_INPUTS, BeastyBarNetwork
+from zerofleet.nets.beastybar import NUM_INPUTS, BeastyBarNetwork, all_at_once
 from zerofleet.nets.layers import ResidualMlp
 from zerofleet.nets.network import NetworkOptions, Output
 from zerofleet.nets.spec import NetworkSpec
@@ -39,7 +38,6 @@ class PlacesNetwork(BeastyBarNetwork):
         self.add_heads(options.width, options.use_dueling, options.use_auxiliary_heads)
 
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
-        is_at_BZP, counters_BG = self.bytes(observations_BN)
-        inputs_BI = torch.cat([is_at_BZP.flatten(1), counters_BG], dim=1)
+        inputs_BI = all_at_once(*self.bytes(observations_BN))
         trunk_BW = self.trunk(inputs_BI.to(self.trunk.first.weight.dtype))
         return self.answer(trunk_BW, with_auxiliary)
