@@ -30,7 +30,7 @@ SETTINGS = {
     "selfplay.full_search_share": 1,
     "selfplay.temperature_drop_move": 6,
     "selfplay.final_temperature": 0.2,
-    "selfplay.num_groups": 8,
+    "selfplay.num_groups": 4,
     "selfplay.games_per_group": 256,
     "replay.least_positions": 50_000,
     "replay.samples_per_position": 4,
@@ -91,6 +91,7 @@ def main():
         result = facts(" ".join(["bench/strength/equal_games.py", *sys.argv[1:]]))
         result |= {"games_of_each": arguments.games, "match_games": arguments.match_games}
         result |= {"settings": SETTINGS, "first": first.text, "scores_against_the_first": {}}
+        path = arguments.out or result_path("equal-games")
         with ProcessPoolExecutor(MATCH_PARTS, get_context("spawn")) as processes:
             parts = {
                 other.text: [
@@ -112,7 +113,7 @@ def main():
                 score = {"score": found.mean, "interval": (found.low, found.high)}
                 result["scores_against_the_first"][text] = score
                 print(text, json.dumps(score), flush=True)
-    (arguments.out or result_path("equal-games")).write_text(json.dumps(result, indent=1) + "\n")
+                path.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -33,13 +33,16 @@ def zones(hidden_dim: int, num_heads: int, queue: int, sets: int, hand: int, fus
     }
 
 
-def cards(width: int, num_heads: int, num_layers: int, state_blocks: int) -> Choice:
+def cards(
+    width: int, num_heads: int, num_layers: int, state_blocks: int, dropout: float = 0.0
+) -> Choice:
     return "cards", {
         "width": width,
         "num_heads": num_heads,
         "num_layers": num_layers,
         "state_width": 2 * width,
         "state_blocks": state_blocks,
+        "dropout": dropout,
     }
 
 
@@ -62,8 +65,8 @@ BEASTYBAR: Final[dict[str, Choice]] = {
     "large": zones(256, 8, 6, 2, 2, 4),  # 10 M
     "cards-tiny": cards(48, 2, 2, 1),  # 0.15 M
     "cards-small": cards(128, 2, 6, 2),  # 1.7 M
-    "cards-medium": cards(256, 4, 6, 3),  # 7 M
-    "cards-large": cards(384, 6, 8, 4),  # 20 M
+    "cards-medium": cards(256, 4, 6, 3, dropout=0.2),  # 7 M
+    "cards-large": cards(384, 6, 8, 4, dropout=0.2),  # 20 M
     "places-tiny": places(128, 2),  # 0.15 M
     "places-small": places(256, 3),  # 0.6 M
     "places-medium": places(512, 6),  # 4 M
