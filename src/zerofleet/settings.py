@@ -149,8 +149,8 @@ class SelfPlayConfig(Section):
 
     games_per_group: CountOrZero = 512
     """Games in a group, so also leaves in a batch. More uses a GPU better; fewer finish games, and
-    new weights are used, sooner. 0: measured at the start, the fewest that keep the device about
-    as busy as any number."""
+    new weights are used, sooner. 0: measured at the start, doubled as long as that makes the device
+    a tenth faster."""
 
 
 class NetworkConfig(Section):

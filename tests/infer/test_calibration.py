@@ -20,16 +20,19 @@ def cache(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("rates", "size"),
     [
-        ({256: 100.0, 512: 190.0, 1024: 200.0}, 512),  # 95 % of the best
-        ({256: 100.0, 512: 183.0, 1024: 200.0}, 1024),  # 91.5 %: not near enough
+        ({256: 100.0, 512: 190.0, 1024: 200.0}, 512),
+        ({256: 100.0, 512: 180.0, 1024: 200.0}, 1024),  # a ninth more
         ({256: 200.0, 512: 190.0, 1024: 100.0}, 256),
+        # Seen on an H200, Beasty Bar's `large`: with the last, games take minutes for 12 % more.
+        ({256: 300, 512: 379, 1024: 423, 2048: 458, 4096: 482, 8192: 538}, 1024),
+        ({8192: 1.0}, 8192),
     ],
 )
-def test_the_smallest_size_near_the_best_rate_is_taken(rates, size):
+def test_a_size_is_doubled_as_long_as_that_gains_a_tenth(rates, size):
     assert Calibration(rates, was_kept=False).size_for() == size
 
 
-@pytest.mark.parametrize(("wanted_per_s", "size"), [(90, 256), (110, 512), (300, 1024)])
+@pytest.mark.parametrize(("wanted_per_s", "size"), [(90, 256), (105, 256), (120, 512), (300, 1024)])
 def test_a_rate_that_nobody_wants_is_no_reason_for_a_larger_size(wanted_per_s, size):
     rates = {256: 100.0, 512: 190.0, 1024: 400.0}
     assert Calibration(rates, was_kept=False).size_for(wanted_per_s) == size

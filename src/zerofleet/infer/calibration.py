@@ -1,9 +1,9 @@
 """How many rows a batch should have on a device, found by trying sizes.
 
-A larger batch is answered at a higher rate, up to a point; beyond it games only take longer. The
-size to take is the smallest whose rate comes near the best, or near what search asks for where
-that is less. What was measured is kept in the cache folder, so that a later start with the same
-network and device need not measure.
+A larger batch is answered at a higher rate, up to a point; beyond it games only take longer: twice
+as many at once, and each takes twice as long. So a size is doubled as long as that gains a good
+deal, and not beyond what search asks for. What was measured is kept in the cache folder, so that a
+later start with the same network and device need not measure.
 
 Shapes: B rows of a batch, N bytes of an observation.
 """
@@ -35,8 +35,8 @@ from zerofleet.infer.pipeline import Pipeline
 
 GPU_SIZES = (256, 512, 1024, 2048, 4096, 8192)
 CPU_SIZES = (16, 32, 64, 128, 256, 512)
-NEAR_THE_BEST = 0.92
-"""Share of the best rate that is good enough."""
+WORTH_DOUBLING = 1.1
+"""What twice the size must gain: so many times the rate."""
 WARM_UP_S, MEASURED_S = 0.15, 0.35
 """For each size."""
 NUM_SLOTS = 4
@@ -53,9 +53,13 @@ class Calibration:
     """Whether an earlier start measured it."""
 
     def size_for(self, wanted_per_s: float = math.inf) -> int:
-        """The smallest that comes near the best rate, or near what anybody wants."""
-        enough = NEAR_THE_BEST * min(wanted_per_s, max(self.rates.values()))
-        return min(size for size, rate in self.rates.items() if rate >= enough)
+        """The one from which the next gains too little of the rate that anybody wants."""
+        sizes = sorted(self.rates)
+        useful = {size: min(rate, wanted_per_s) for size, rate in self.rates.items()}
+        for size, doubled in itertools.pairwise(sizes):
+            if useful[doubled] < WORTH_DOUBLING * useful[size]:
+                return size
+        return sizes[-1]
 
     def __str__(self) -> str:
         rates = (f"{size:,}: {rate_text(rate)}" for size, rate in sorted(self.rates.items()))
