@@ -52,6 +52,18 @@ def test_the_order_of_the_queue_matters(network):
     assert (one - other).abs().max() > 1e-5
 
 
+def test_zones_take_the_cards_of_a_hand_one_by_one():
+    network = nets.build(zf.games.get("beastybar"), "tiny")
+    hands = [[0, 3, 7, 11], [5], []]
+    in_hand = torch.zeros(3, 12)
+    for row, cards in enumerate(hands):
+        in_hand[row, cards] = 1
+    taken = [
+        [one.nonzero().flatten().tolist() for one in hand] for hand in network.one_by_one(in_hand)
+    ]
+    assert taken == [[[0], [3], [7], [11]], [[5], [], [], []], [[], [], [], []]]
+
+
 def finished_game():
     game = zf.games.get("beastybar")
     position = game.new_position(seed=3)

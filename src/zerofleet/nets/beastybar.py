@@ -23,6 +23,8 @@ ABSENT, UNSEEN, IN_PILE, IN_HAND, IN_BAR, IN_THATS_IT, FRONT_OF_QUEUE = range(7)
 NUM_SETS = FRONT_OF_QUEUE
 """Places without an order; the cards in one of them are a set."""
 QUEUE_SLOTS = 4
+HAND_SIZE = 4
+"""The most cards that a hand holds."""
 NUM_PLACES = NUM_SETS + QUEUE_SLOTS
 
 COUNTER_SCALES = (4.0, 8.0, 8.0, 36.0, 36.0, 1.0)

@@ -5,14 +5,14 @@ Each zone is encoded by itself, then all are brought together.
 - The queue: a token for each place in it, in order.
 - Bar and That's It, and in the same pass what is in piles and not seen: a token for each card, that
   attends only to the cards in the same place; then their means, a token for each of these sets.
-- The hand: a token for each of the observer's cards.
+- The hand: a token for each card in it, by strength; four at the most.
 - The fusion: all of these, and a token for the counters; their mean stands for the position.
 
 Masks are added to logits or multiplied; nothing is indexed by data. What may attend to nothing
 attends to everything alike, and the mean of nothing is 0, so an empty zone gives finite numbers.
 
 Shapes: B batch, N bytes, Z the 24 cards, P places, Q places in the queue, S sets, M the observer's
-12 cards, T tokens of the fusion, G features of the counters, W width.
+12 cards, H cards that a hand holds, T tokens of the fusion, G features of the counters, W width.
 """
 
 import torch
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from zerofleet.nets.beastybar import (
     COUNTER_SCALES,
     FRONT_OF_QUEUE,
+    HAND_SIZE,
     IN_HAND,
     NUM_CARDS,
     NUM_SETS,
@@ -45,7 +46,7 @@ class ZonesOptions(NetworkOptions):
     bar_layers: int = Field(1, ge=0, le=100)
     """Over the cards in bar and That's It. The most expensive ones: 24 tokens."""
     hand_layers: int = Field(1, ge=0, le=100)
-    """Over the observer's 12 cards."""
+    """Over the cards in the hand."""
     fusion_layers: int = Field(1, ge=1, le=100)
     """Over everything together."""
     dropout: float = Field(0.0, ge=0, lt=1)
@@ -67,6 +68,9 @@ class ZonesOptions(NetworkOptions):
 class ZonesNetwork(BeastyBarNetwork):
     Options = ZonesOptions
 
+    up_to_MM: Tensor
+    first_to_last_H1: Tensor
+
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
         options = ZonesOptions.model_validate(spec.options)
@@ -78,6 +82,10 @@ class ZonesNetwork(BeastyBarNetwork):
         self.card = CardEmbedding(options.species_embedding_dim, width)
         self.queue_place = nn.Parameter(0.1 * torch.randn(QUEUE_SLOTS, width))
         self.set_place = nn.Parameter(0.1 * torch.randn(NUM_SETS, width))
+        up_to_MM = torch.ones(NUM_SPECIES, NUM_SPECIES).triu()
+        self.register_buffer("up_to_MM", up_to_MM, persistent=False)
+        first_to_last_H1 = torch.arange(1.0, HAND_SIZE + 1)[:, None]
+        self.register_buffer("first_to_last_H1", first_to_last_H1, persistent=False)
         self.counters = nn.Linear(len(COUNTER_SCALES) + NUM_SETS, width)
         self.queue = layers(options.queue_layers)
         self.sets = layers(options.bar_layers)
@@ -89,25 +97,31 @@ class ZonesNetwork(BeastyBarNetwork):
         is_at_BZP, counters_BG = self.bytes(observations_BN)
         in_queue_BQZ = is_at_BZP[:, :, FRONT_OF_QUEUE:].transpose(1, 2)
         in_set_BZS = is_at_BZP[:, :, :NUM_SETS]
-        in_hand_BM = is_at_BZP[:, :NUM_SPECIES, IN_HAND]
+        in_hand_BHM = self.one_by_one(is_at_BZP[:, :NUM_SPECIES, IN_HAND])
         taken_BQ = in_queue_BQZ.sum(dim=2).clamp(max=1)
+        held_BH = in_hand_BHM.sum(dim=2)
         sizes_BS = in_set_BZS.sum(dim=1)
 
         cards_ZW = self.card()
         always_BS = torch.ones_like(sizes_BS)
         sets_BSW = self.encoded_sets(cards_ZW, in_set_BZS, sizes_BS)
         queue_BQW = self.queue(in_queue_BQZ @ cards_ZW + self.queue_place, only(taken_BQ))
-        in_place_BMW = in_hand_BM[:, :, None] * self.set_place[IN_HAND]
-        hand_BMW = self.hand(cards_ZW[:NUM_SPECIES] + in_place_BMW, only(in_hand_BM))
+        held_cards_MW = cards_ZW[:NUM_SPECIES] + self.set_place[IN_HAND]
+        hand_BHW = self.hand(in_hand_BHM @ held_cards_MW, only(held_BH))
         counters_BG = torch.cat([counters_BG, sizes_BS / NUM_CARDS], dim=1)
         counters_B1W = self.counters(counters_BG)[:, None]
 
-        tokens_BTW = torch.cat([counters_B1W, sets_BSW, queue_BQW, hand_BMW], dim=1)
-        there_BT = torch.cat([always_BS[:, :1], always_BS, taken_BQ, in_hand_BM], dim=1)
+        tokens_BTW = torch.cat([counters_B1W, sets_BSW, queue_BQW, hand_BHW], dim=1)
+        there_BT = torch.cat([always_BS[:, :1], always_BS, taken_BQ, held_BH], dim=1)
         fused_BTW = self.fusion(tokens_BTW, only(there_BT))
         summary_BW = (there_BT[:, None] @ fused_BTW)[:, 0] / there_BT.sum(dim=1, keepdim=True)
 
         return self.answer(summary_BW, with_auxiliary)
+
+    def one_by_one(self, in_hand_BM: Tensor) -> Tensor:
+        """Which card is the first in the hand, the second and so on, one-hot [B, H, M]."""
+        nth_BM = in_hand_BM @ self.up_to_MM
+        return in_hand_BM[:, None] * (nth_BM[:, None] == self.first_to_last_H1)
 
     def encoded_sets(self, cards_ZW: Tensor, in_set_BZS: Tensor, sizes_BS: Tensor) -> Tensor:
         """The mean of the cards in each set, and which set it is."""
