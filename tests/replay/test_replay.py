@@ -108,3 +108,14 @@ def test_a_state_that_does_not_fit_is_refused_and_the_log_is_free_again(tmp_path
         Replay(tmp_path, game, CONFIG, seed=1, state=state | {"sampler": {}})
     with opened(tmp_path, game, state=state) as replay:
         assert replay.log.position.num_episodes == 40
+
+
+def test_games_that_arrive_together_are_no_reason_to_run_far_ahead(tmp_path, connect4):
+    game, episodes = connect4
+    with opened(tmp_path, game) as replay:
+        replay.limiter.wait_to_train(16, timeout_s=0)
+        replay.accept(episodes)  # as after a while in which nobody took any in
+        assert replay.limiter.waiting == "self-play"
+        while replay.limiter.may_train(16):
+            replay.limiter.trained(16)
+        assert replay.limiter.waiting == "trainer"

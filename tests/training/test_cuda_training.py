@@ -51,6 +51,19 @@ def exact_products():
     torch.set_float32_matmul_precision(before)
 
 
+def test_what_was_compiled_ahead_is_not_compiled_again():
+    game = zf.games.get("beastybar")
+    trainer = new_trainer(game, compiles=True)
+    sampler = Sampler(Window(game, 1000), game, ReplayConfig(), seed=1)
+    before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    trainer.compile_ahead(sampler.blank(SETTINGS.batch_size))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before + 1
+    for batch in batches_of(game, 5):
+        trainer.step(batch)
+    assert len(trainer.take_reports()) == 5
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before + 1
+
+
 @pytest.mark.parametrize("compiles", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("name", ["connect4", "backgammon", "beastybar"])
 def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):

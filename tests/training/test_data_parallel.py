@@ -61,7 +61,8 @@ def trained(trainer, batches):
     return trainer.take_reports()
 
 
-def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=1e-3):
+def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=3e-3):
+    # Adam makes whole steps of gradients that are rounding alone, so weights differ by more.
     for report, one in zip(reports, expected, strict=True):
         assert report.values == pytest.approx(one.values, abs=1e-4)
         assert report.learning_rate == one.learning_rate

@@ -11,11 +11,12 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet._core import window_rows
-from zerofleet.config import TrainConfig
+from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import Inconsistent
-from zerofleet.replay import Batch, RowFormat, Window
+from zerofleet.replay import Batch, RowFormat, Sampler, Window
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
 from zerofleet.training.loss import compute_losses
+from zerofleet.training.step import Step
 from zerofleet.training.trainer import learning_rate_share
 from zerofleet.training.unpack import PackedRows, Unpacker
 
@@ -210,3 +211,17 @@ def test_only_legal_actions_share_the_probability():
     )
     losses = compute_losses(network, output, forced)
     assert losses["loss/policy"].value.item() == pytest.approx(0, abs=1e-6)
+
+
+def test_a_step_that_is_tried_out_on_a_blank_batch_changes_nothing():
+    network = nets.build(GAME, "tiny").train()
+    step = Step(network, SETTINGS, CPU, compiles=False)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    blank = Sampler(Window(GAME, 10), GAME, ReplayConfig(), seed=1).blank(8)
+    rows = Unpacker(blank.format, CPU)(PackedRows.of(blank))
+    assert rows.observations_BN.shape == (8, GAME.observation_bytes)
+    step.try_out(rows)
+    for kept in (network.state_dict(), step.average):
+        assert all(torch.equal(kept[name], value) for name, value in before.items())
+    assert not step.optimizer.state_dict()["state"]
+    assert all(parameter.grad is None for parameter in network.parameters())

@@ -23,6 +23,7 @@ def run_side_by_side(session: Session) -> None:
     status_at_s = time.monotonic()
     batch_size = session.config.train.batch_size
     try:
+        session.loop.compile_ahead()
         while not session.bus.stopping and (progress := session.progress()) < 1:
             session.loop.take_in(session.bus.take_episodes())
             start = time.perf_counter()

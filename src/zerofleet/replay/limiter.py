@@ -3,8 +3,8 @@
     samples due = samples_per_position * positions made after the least fill
 
 Training never exceeds what is due. Self-play may run ahead of it, by 5 % or by two of the largest
-quanta where that is more (a quantum is a batch, or the positions that arrive at once), so that
-neither side waits for each game of the other. Finished episodes always count; only new moves wait.
+quanta where that is more (a quantum is a batch, or the positions of a game), so that neither side
+waits for each game of the other. Finished episodes always count; only new moves wait.
 """
 
 import threading
@@ -42,7 +42,7 @@ class RateLimiter:
         return self._state
 
     def made(self, num_positions: int) -> None:
-        """Tells that so many positions arrived at once."""
+        """Tells of a game of so many positions."""
         with self._changed:
             total = self._state.num_positions + num_positions
             self._state = replace(self._state, num_positions=total)

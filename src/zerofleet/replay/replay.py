@@ -85,11 +85,11 @@ class Replay:
         is_new = self.log.append(decoded, packed.num_rows.tolist())
         if not all(is_new):
             packed = window_rows(self._game, list(compress(decoded, is_new)), self._value_decay)
-        num_before = self.window.num_added
         self.window.add(packed)
-        num_positions = self.window.num_added - num_before
-        self.limiter.made(num_positions)
-        return num_positions
+        # One by one: many that had to wait for a trainer are no reason to run so far ahead of it.
+        for num_positions in packed.num_rows.tolist():
+            self.limiter.made(num_positions)
+        return int(packed.num_rows.sum())
 
     def close(self) -> None:
         self.log.close()

@@ -85,6 +85,16 @@ class Sampler:
         except (KeyError, TypeError, ValueError) as error:
             raise BadText(f"not the state of a sampler: {error!r}") from error
 
+    def blank(self, batch_size: int) -> Batch:
+        """A batch like those of `sample`, with nothing in it."""
+        num_bytes = self._format.old_byte_SN.shape[1]
+        return Batch(
+            rows_B=np.zeros(batch_size, self._format.row_type),
+            final_observation_BN=np.zeros((batch_size, num_bytes), np.uint8),
+            symmetry_B=np.zeros(batch_size, np.int64),
+            format=self._format,
+        )
+
     def sample(self, batch_size: int) -> Batch:
         """So many samples, each drawn by itself."""
         if len(self._window) == 0:

@@ -61,6 +61,10 @@ class TrainingLoop:
     def step_count(self) -> int:
         return self.trainer.step_count
 
+    def compile_ahead(self) -> None:
+        """What steps will need, before there is a game to learn from."""
+        self.trainer.compile_ahead(self.replay.sampler.blank(self.settings.batch_size))
+
     def take_in(self, episodes: Sequence[bytes]) -> None:
         """Logs finished games."""
         if not episodes:

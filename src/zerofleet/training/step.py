@@ -84,6 +84,14 @@ class Step:
         self.value_names = ["grad_norm", "loss", *parts]
         return torch.cat([norm[None], found])
 
+    def try_out(self, rows: TensorBatch) -> None:
+        """Computes losses and gradients, so that they are compiled, and changes nothing."""
+        copy_all(self._buffers_before, self._buffers)
+        totals = [mean.total for mean in self._losses(rows).values()]
+        torch.stack(totals).sum().backward()  # type: ignore[no-untyped-call]
+        self.optimizer.zero_grad(set_to_none=True)
+        copy_all(self._buffers, self._buffers_before)
+
     def load_optimizer(self, moments: Mapping[int, Mapping[str, Tensor]]) -> None:
         """Takes over what it remembers of each parameter, by its number."""
         parameters = [each for group in self.optimizer.param_groups for each in group["params"]]

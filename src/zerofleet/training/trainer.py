@@ -86,6 +86,19 @@ class Trainer:
             self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
             self._stream.wait_stream(torch.cuda.current_stream(device))
 
+    def compile_ahead(self, blank: Batch) -> None:
+        """Compiles what steps on batches like this one need, and learns nothing.
+
+        For a trainer that would else begin with it when there are games to learn from, and so have
+        those that are played meanwhile played by weights that know nothing.
+        """
+        if not self.compiles or self.group.num_processes > 1:
+            return
+        with self.on_own_stream():
+            self._step.try_out(self._unpacker(blank.format)(self._staging.bring(blank)))
+            self._staging.was_read()
+        self.wait()
+
     def step(self, batch: Batch, progress: float = 0.0) -> None:
         """One step of the optimiser. NotFinite where a number went out of range.
 
