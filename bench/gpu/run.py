@@ -19,11 +19,12 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from gpu import inference, overlap, search, selfplay, training
+from gpu import fp8, inference, overlap, search, selfplay, training
 from recording import facts, result_path
 
 MEASUREMENTS = {
     **inference.MEASUREMENTS,
+    **fp8.MEASUREMENTS,
     **selfplay.MEASUREMENTS,
     **search.MEASUREMENTS,
     **training.MEASUREMENTS,

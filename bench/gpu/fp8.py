@@ -1,0 +1,107 @@
+"""Whether numbers of eight bits (e4m3) would do for linear layers: what becomes of the answers, and
+how much faster such a layer is.
+
+Answers are found with the inputs and weights of all wide layers rounded to such numbers, with a
+scale for each row, and all else in float32: the least error that fp8 can have. The layer is timed
+as it would be used, its inputs scaled and rounded first.
+"""
+
+import copy
+import functools
+import time
+
+import torch
+from gpu.inference import batch_of, errors_of, network_of
+from torch import nn
+
+FP8 = torch.float8_e4m3fn
+LEAST_WIDTH = 128
+"""Narrower layers would gain nothing."""
+NUM_POSITIONS = 1024
+NUM_TOKENS = 24
+"""Of a position, in Beasty Bar's `cards-medium`; the layers of its tokens are 256 and 768 wide."""
+
+
+def scaled(x):
+    """In eight bits, and the scale of each row."""
+    scale = x.abs().amax(dim=-1, keepdim=True).float().clamp(min=1e-12) / torch.finfo(FP8).max
+    return (x / scale).to(FP8), scale
+
+
+def rounded(x):
+    eight_bits, scale = scaled(x)
+    return eight_bits.to(x.dtype) * scale
+
+
+def wide_layers(network):
+    return [
+        module
+        for module in network.modules()
+        if isinstance(module, nn.Linear) and min(module.weight.shape) >= LEAST_WIDTH
+    ]
+
+
+def rounding(network):
+    """The same network, whose wide layers see and weigh in eight bits."""
+    network = copy.deepcopy(network)
+    for layer in wide_layers(network):
+        layer.weight.data = rounded(layer.weight.data)
+        layer.register_forward_pre_hook(lambda _, given: (rounded(given[0]),))
+    return network
+
+
+@torch.no_grad()
+def answers_of(network, batch):
+    output = network(torch.from_numpy(batch))
+    return output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
+
+
+def seconds_of(function, seconds):
+    for _ in range(20):
+        function()
+    torch.cuda.synchronize()
+    num_calls, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        for _ in range(50):
+            function()
+        torch.cuda.synchronize()
+        num_calls += 50
+    return (time.perf_counter() - start) / num_calls
+
+
+def gain_of_a_layer(width, wider, seconds):
+    """How many times as fast it is in eight bits as in bfloat16, with the rounding and without."""
+    inputs = torch.randn(NUM_POSITIONS * NUM_TOKENS, width, device="cuda", dtype=torch.bfloat16)
+    weight = torch.randn(wider, width, device="cuda", dtype=torch.bfloat16)
+    weight8, weight_scale = scaled(weight)
+
+    def product(inputs8, scale):
+        return torch._scaled_mm(
+            inputs8, weight8.T, scale, weight_scale.T, out_dtype=torch.bfloat16, use_fast_accum=True
+        )
+
+    scaled_in_one_kernel = torch.compile(scaled)
+    inputs8, scale = scaled_in_one_kernel(inputs)
+    plain_s = seconds_of(lambda: inputs @ weight.T, seconds / 3)
+    product_s = seconds_of(lambda: product(inputs8, scale), seconds / 3)
+    both_s = seconds_of(lambda: product(*scaled_in_one_kernel(inputs)), seconds / 3)
+    return {
+        "bf16_layer_us": 1e6 * plain_s,
+        "gain_of_layer": plain_s / both_s,
+        "gain_of_its_product": plain_s / product_s,
+    }
+
+
+def errors(game_name, preset, seconds):
+    network = network_of(game_name, preset)
+    batch = batch_of(game_name, NUM_POSITIONS)
+    return errors_of(answers_of(rounding(network), batch), answers_of(network, batch))
+
+
+MEASUREMENTS = {
+    f"fp8 beastybar {preset}": functools.partial(errors, "beastybar", preset)
+    for preset in ("large", "cards-medium")
+} | {
+    f"fp8 layer {width} to {wider}": functools.partial(gain_of_a_layer, width, wider)
+    for width, wider in ((256, 768), (768, 256), (512, 512))
+}
