@@ -162,6 +162,12 @@ class Session:
         evaluator.load(self.loop.trainer.average, self.loop.step_count)
         return evaluator
 
+    @property
+    def compiles(self) -> bool:
+        """Whether inference or training is compiled, which takes a while."""
+        for_play = self.devices.inference_kind == "cuda" and self.config.run.compile_inference
+        return for_play or self.loop.trainer.compiles
+
     def finish(self) -> None:
         """Writes what is left, and raises what ended the run, if something did; one that has come
         to its end is rated."""
