@@ -43,7 +43,7 @@ def test_what_stays_in_float32_is_multiplied_as_tf32(make_network):
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     infer.CudaEvaluator(make_network(1), torch.device("cuda"))
-    assert torch.backends.cuda.matmul.allow_tf32
+    assert torch.backends.cuda.matmul.fp32_precision == "tf32"
     torch.set_float32_matmul_precision(before)
 
 

@@ -15,8 +15,8 @@ def exact_before_and_after():
 
 
 def test_float32_is_multiplied_as_tf32_on_gpus_and_exactly_on_cpus():
-    assert not torch.backends.cuda.matmul.allow_tf32
+    assert torch.backends.cuda.matmul.fp32_precision == "ieee"
     set_up_torch(seed=1, num_threads=torch.get_num_threads(), deterministic=False)
-    assert torch.backends.cuda.matmul.allow_tf32
+    assert torch.backends.cuda.matmul.fp32_precision == "tf32"
     assert torch.backends.mkldnn.matmul.fp32_precision == "ieee"
     assert torch.get_float32_matmul_precision() == "high"  # what kernels of our own ask for
