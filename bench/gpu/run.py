@@ -1,7 +1,8 @@
 """What one GPU machine does: inference, self-play, search and training, each measured by itself,
 and self-play with training beside it.
 
-    python bench/gpu/run.py [--seconds 10] [--only 'check *' 'selfplay beastybar large*'] [--list]
+    zerofleet bench gpu [--seconds 10] [--only 'check *' 'selfplay beastybar large*'] [--list]
+    zerofleet bench gpu --only goals --seconds 60
 
 Each measurement has a name, and is written down as soon as it is over, so that a run that is cut
 off leaves what it found. One that fails is written down with its error, and the run ends with 1.
@@ -30,6 +31,20 @@ MEASUREMENTS = {
     **training.MEASUREMENTS,
     **overlap.MEASUREMENTS,
 }
+SELECTIONS = {
+    "goals": [
+        "selfplay beastybar large puct-200",
+        "selfplay beastybar large gumbel-32",
+        "selfplay beastybar cards-medium puct-200",
+        "selfplay gomoku medium puct-400",
+        "selfplay backgammon large puct-100",
+        "bare beastybar large *",
+        "search backgammon 100",
+        "training beastybar large 16384",
+        "overlap beastybar large puct-200",
+    ]
+}
+"""What --only takes besides names: `goals` is all that the project's goals for a GPU are about."""
 
 
 def short(value):
@@ -42,23 +57,38 @@ def line_of(name, found):
     return f"{name:44} " + "  ".join(f"{key} {short(value)}" for key, value in found.items())
 
 
+def names_of(only):
+    """The measurements that are asked for, each once; ValueError where nothing is called so."""
+    names = {}
+    for pattern in (pattern for given in only for pattern in SELECTIONS.get(given, [given])):
+        found = fnmatch.filter(MEASUREMENTS, pattern)
+        if not found:
+            raise ValueError(f"nothing is called {pattern}; see --list")
+        names |= dict.fromkeys(found)
+    return list(names)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "zerofleet bench gpu", description=__doc__.partition("\n\n")[0]
+    )
     parser.add_argument("--seconds", type=float, default=10, help="of each measurement")
-    parser.add_argument("--only", nargs="*", default=["*"], help="names; * stands for anything")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        default=["*"],
+        help="measurements, * stands for anything; goals: those of the project's goals",
+    )
     parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--no-compile", action="store_true", help="plain CUDA graphs")
     parser.add_argument("--out", type=Path, help="instead of bench/results/gpu-DATE.json")
     parser.add_argument("--no-record", action="store_true", help="print only")
     arguments = parser.parse_args()
-    names = [
-        name
-        for pattern in arguments.only
-        for name in MEASUREMENTS
-        if fnmatch.fnmatchcase(name, pattern)
-    ]
-    if not names:
-        parser.error(f"nothing is called {' or '.join(arguments.only)}; see --list")
+    try:
+        names = names_of(arguments.only)
+    except ValueError as error:
+        parser.error(str(error))
     if arguments.list:
         print("\n".join(names))
         return

@@ -337,7 +337,7 @@ class RunConfig(Section):
 
     compile_training: bool = True
     """Compile the network that learns, on a CUDA GPU: up to a minute at the first step, then up to
-    twice as fast."""
+    twice as fast. Networks of boards (Gomoku, Connect Four) are never compiled for training."""
 
     inference_threads: Annotated[int, Field(ge=0, le=4096)] = 0
     """How many of num_threads play on a CPU, each searching and evaluating by turns; the others

@@ -1,11 +1,14 @@
 """The command line, as its users see it."""
 
+import re
 import signal
 import subprocess
 from importlib.metadata import version
 
 import pytest
 from command_line import ZEROFLEET, Ran, example_of
+
+from zerofleet.config import preset_names
 
 
 def test_games_lists_every_game_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +102,12 @@ def test_a_wrong_command_line_is_exit_status_2_too(
     ran = Ran(capsys, *arguments)
     assert ran.status == 2
     assert "Error: " in ran.errors
+
+
+@pytest.mark.parametrize("game", ["backgammon", "beastybar", "connect4", "tictactoe"])
+def test_the_help_of_train_names_the_presets(capsys: pytest.CaptureFixture[str], game: str) -> None:
+    words = set(re.findall(r"\w+", Ran(capsys, "train", "--help").output))
+    assert set(preset_names(game)) <= words
 
 
 @pytest.mark.parametrize("verb", ["games", "check", "show", "analyse"])

@@ -10,7 +10,7 @@ from rich.console import Console
 from zerofleet import config
 from zerofleet.cli.live import LiveScreen
 from zerofleet.cli.live_cells import clock_text
-from zerofleet.fleet.screen import PlainScreen
+from zerofleet.fleet.screen import PlainScreen, short_text
 from zerofleet.metrics import Record
 
 COLUMNS = 80
@@ -21,8 +21,8 @@ def status(elapsed_s: float, **values: object) -> Record:
     zeros = dict.fromkeys(
         (
             *("step", "games", "positions", "window", "samples", "simulations", "inferences"),
-            *("rows_computed", "device_busy_s", "inference_s", "search_s", "waiting_to_play_s"),
-            *("training_s", "intake_s", "waiting_to_train_s"),
+            *("batches", "rows_computed", "device_busy_s", "device_queue_s", "inference_s"),
+            *("search_s", "waiting_to_play_s", "training_s", "intake_s", "waiting_to_train_s"),
         ),
         0,
     )
@@ -53,6 +53,10 @@ def row(lines: list[str], stage: str) -> str:
     return next(line for line in lines if line.strip().startswith(stage))
 
 
+def below(lines: list[str], stage: str, num_lines: int = 1) -> str:
+    return lines[lines.index(row(lines, stage)) + num_lines]
+
+
 TWO_STATUSES = (
     status(10, games=100, positions=50_000, simulations=1000, step=10),
     status(
@@ -60,9 +64,12 @@ TWO_STATUSES = (
         games=300,
         positions=90_000,
         simulations=51_000,
+        samples=12_800,
         inferences=48_000,
+        batches=200,
         rows_computed=50_000,
         device_busy_s=9,
+        device_queue_s=0.3,
         step=60,
         inference_s=2,
         search_s=4,
@@ -72,28 +79,30 @@ TWO_STATUSES = (
         waiting_to_train_s=1,
     ),
 )
+GPU_FIGURES = {
+    "gpu_busy": 0.98,
+    "gpu_watts": 612.4,
+    "gpu_memory_bytes": 20 << 30,
+    "gpu_memory_total_bytes": 139 << 30,
+}
 
 
 def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     lines = drawn(status(1), *TWO_STATUSES)
     assert re.search(r"300 games +20\.0 games/s +waits 25% for trainer", row(lines, "self-play"))
+    assert re.search(r"5,000 simulations/s +search 50%", below(lines, "self-play"))
+    assert re.search(r"4,800 positions/s +busy 90%, fill 96%", row(lines, "inference"))
+    assert below(lines, "inference").strip() == "queue 1.5 ms"
     assert re.search(r"60 steps +5\.0 steps/s +waits 10% for self-play", row(lines, "trainer"))
-    assert any("5,000 simulations/s" in line for line in lines)
-    inference = row(lines, "inference")
-    assert re.search(r"4,800 positions/s +busy 90%, fill 96%", inference)
+    assert below(lines, "trainer").strip() == "1,280 samples/s"
 
 
-def test_what_gpus_draw_and_hold_stands_below_where_their_driver_tells() -> None:
+def test_what_gpus_do_draw_and_hold_stands_below_where_their_driver_tells() -> None:
     first, second = TWO_STATUSES
-    figures = {
-        "gpu_watts": 612.4,
-        "gpu_memory_bytes": 20 << 30,
-        "gpu_memory_total_bytes": 139 << 30,
-    }
-    lines = drawn(first, second | figures)
-    below = lines[lines.index(row(lines, "inference")) + 1]
-    assert below.strip() == "612 W, 20 of 139 GiB"
-    assert not any("GiB" in line for line in drawn(first, second))
+    lines = drawn(first, second | GPU_FIGURES)
+    assert re.search(r"queue 1\.5 ms +GPU 98% 612 W", below(lines, "inference"))
+    assert below(lines, "inference", 2).strip() == "20 of 139 GiB"
+    assert not any("GPU" in line for line in drawn(first, second))
 
 
 def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:
@@ -173,15 +182,41 @@ def test_a_real_run_fits_a_terminal_of_80_columns(trained: Any) -> None:
     assert re.search(r"\d% against random", "\n".join(last_table))
 
 
+def printed(capsys: pytest.CaptureFixture[str], *records: Record) -> list[str]:
+    """The lines that a file gets."""
+    screen = PlainScreen()
+    for record in records:
+        screen.write(record)
+    screen.show_doing("rating")
+    return capsys.readouterr().out.splitlines()
+
+
 def test_off_a_terminal_there_is_a_line_for_each_status_and_rating(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    screen = PlainScreen()
-    for record in (status(90, step=7, loss=1.5), rating("random", 0.9), {"kind": "train"}):
-        screen.write(record)
-    screen.show_doing("rating")
-    first, second = capsys.readouterr().out.splitlines()
-    assert " ".join(first.split()) == (
-        "1.5 min step 7 games 0 positions 0 loss 1.500 waiting: nobody"
+    records = (status(90, step=7, loss=1.5), rating("random", 0.9), {"kind": "train"})
+    assert printed(capsys, *records) == [
+        "1.5 min, step 7, 0 games, 0 positions, loss 1.500, waiting: nobody",
+        "rated step 1,200: 90.0% against random (85.0% to 95.0%, 200 games)",
+    ]
+
+
+def test_a_line_has_the_rates_since_the_last_and_what_gpus_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, second = TWO_STATUSES
+    _, plain = printed(capsys, first, second)
+    assert plain == (
+        "0.3 min, step 60, 300 games, 90k positions, loss -, 20 games/s, 4.8k inferences/s, "
+        "1.28k samples/s, busy 90% fill 96%, search 50% queue 1.5 ms, waiting: nobody"
     )
-    assert second == "rated step 1,200: 90.0% against random (85.0% to 95.0%, 200 games)"
+    _, with_gpu = printed(capsys, first, second | GPU_FIGURES)
+    assert with_gpu == plain.replace("waiting", "GPU 98% 612 W 20 of 139 GiB, waiting")
+
+
+def test_short_numbers_have_three_digits() -> None:
+    below_1000 = [short_text(number) for number in (0, 0.254, 87.4, 999.4)]
+    assert below_1000 == ["0", "0.254", "87.4", "999"]
+    thousands = [short_text(number) for number in (999.7, 4821, 302_000, 999_499)]
+    assert thousands == ["1k", "4.82k", "302k", "999k"]
+    assert [short_text(number) for number in (999_501, 1_110_000)] == ["1M", "1.11M"]

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 import torch
 
@@ -53,6 +54,26 @@ def take_episodes(bus, count, within_s=30):
 
 def versions_in(episodes):
     return {event.version for episode in episodes for event in episode.events}
+
+
+def observers_in(observations_BN):
+    """Whose views these are. With an even number of stones the first player is to move, and a
+    view's last byte is whether its owner is."""
+    to_move_B = np.count_nonzero(observations_BN[:, :-1], axis=1) % 2
+    return set(np.where(observations_BN[:, -1] == 1, to_move_B, 1 - to_move_B).tolist())
+
+
+def test_a_batch_has_views_of_both_players(network):
+    evaluator = infer.TorchEvaluator(network)
+    driver = _core.SelfPlay(GAME, {"num_simulations": 8}, 1, 32, 0, None, 1, 0)
+    observers = []
+    for _ in range(200):
+        group, observations_BN = driver.next_batch(0.0)
+        observers.append(observers_in(observations_BN))
+        driver.submit(group, *evaluator(observations_BN), 0)
+    driver.stop()
+    assert observers[0] == {0}  # all games begin alike, and drift apart
+    assert observers[150:] == [{0, 1}] * 50
 
 
 @pytest.mark.parametrize("num_lanes", [1, 2])

@@ -41,7 +41,6 @@ for verb in (
     analyse,
     train,
     export,
-    bench,
     judge,
     gomocup,
     play,
@@ -52,6 +51,8 @@ for verb in (
     gate,
 ):
     app.command()(verb)
+# What follows the name of a benchmark is for the benchmark, --help too.
+app.command(context_settings={"allow_interspersed_args": False})(bench)
 app.add_typer(runs, name="runs")
 
 

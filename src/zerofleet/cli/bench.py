@@ -15,15 +15,18 @@ BENCHMARKS = Path(__file__).parents[3] / "bench"
 
 def bench(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="core, gpu or train.")],
-    seconds: Annotated[
-        float | None,
-        typer.Option(min=0.1, help="Of each measurement; unless said, what suits it."),
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OPTION", help="Its own: see zerofleet bench WHAT --help."),
     ] = None,
-    record: Annotated[bool, typer.Option(help="Keep the result in bench/results.")] = True,
 ) -> None:
-    """Measure speed beside that of other projects, on this machine, in one run.
+    """Measure speed on this machine; what is found is kept in bench/results.
 
-    Installs what it compares with into build/bench-peers. Takes some minutes.
+    core: the core beside other projects, which are installed into build/bench-peers; some minutes.
+
+    gpu: what a CUDA GPU does in inference, self-play and training; --list has all measurements.
+
+    train: where the time of a run goes, game by game.
 
     Example: zerofleet bench core --seconds 2 --no-record
     """
@@ -33,7 +36,4 @@ def bench(
         raise Unsupported("benchmarks are run from a checkout of the project: pip install -e .")
     if what not in known:
         raise Unsupported(f"unknown benchmark {what}; known: {', '.join(known)}")
-    command = [sys.executable, str(script)]
-    command += [] if seconds is None else ["--seconds", str(seconds)]
-    command += [] if record else ["--no-record"]
-    raise typer.Exit(subprocess.run(command).returncode)
+    raise typer.Exit(subprocess.run([sys.executable, str(script), *(options or [])]).returncode)

@@ -13,9 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zerofleet.cli.live_cells import (
-    Pace,
     clock_text,
-    earlier,
     inference_cells,
     left_text,
     losses_text,
@@ -25,6 +23,7 @@ from zerofleet.cli.live_cells import (
     trainer_cells,
 )
 from zerofleet.config import Config
+from zerofleet.fleet.pace import Pace, earlier
 from zerofleet.metrics import Record
 
 REDRAWS_PER_S = 2

@@ -1,72 +1,14 @@
 """What stands in the table of a run that trains: records as short texts."""
 
 import math
-from dataclasses import dataclass
 
 from zerofleet.config import Config
+from zerofleet.fleet.pace import Pace
+from zerofleet.fleet.screen import gpu_texts
 from zerofleet.metrics import Record
 
-LEAST_PACE_S = 1.0
-"""Statuses that are closer together make no pace."""
-GROWING = (
-    *("elapsed_s", "step", "games", "positions", "simulations", "inferences"),
-    *("rows_computed", "device_busy_s", "inference_s", "search_s", "waiting_to_play_s"),
-    *("training_s", "intake_s", "waiting_to_train_s"),
-)
-"""What a status counts up."""
 LEAST_SHARE_SHOWN = 0.005
 UNKNOWN = "-"
-
-
-@dataclass(frozen=True)
-class Pace:
-    """What happened between two statuses."""
-
-    games_per_s: float
-    positions_per_s: float
-    simulations_per_s: float
-    inferences_per_s: float
-    steps_per_s: float
-    device_busy: float
-    """Share of the time in which what evaluates had something to do; of several, their sum."""
-    batch_fill: float
-    """Share of the rows computed that somebody had asked for."""
-    self_play_waits: float
-    """Share of the workers' time."""
-    trainer_waits: float
-
-    @staticmethod
-    def between(statuses: list[Record]) -> "Pace | None":
-        if len(statuses) < 2:
-            return None
-        before, after = statuses
-        gained = {name: after[name] - before[name] for name in GROWING}
-        return Pace(
-            games_per_s=gained["games"] / gained["elapsed_s"],
-            positions_per_s=gained["positions"] / gained["elapsed_s"],
-            simulations_per_s=gained["simulations"] / gained["elapsed_s"],
-            inferences_per_s=gained["inferences"] / gained["elapsed_s"],
-            device_busy=gained["device_busy_s"] / gained["elapsed_s"],
-            batch_fill=gained["inferences"] / max(1, gained["rows_computed"]),
-            steps_per_s=gained["step"] / gained["elapsed_s"],
-            self_play_waits=share(gained, "waiting_to_play_s", "inference_s", "search_s"),
-            trainer_waits=share(gained, "waiting_to_train_s", "training_s", "intake_s"),
-        )
-
-
-def earlier(statuses: list[Record], newest: Record) -> list[Record]:
-    """The status to compare a new one with: the last that is at least a second older."""
-    return [
-        status for status in statuses if newest["elapsed_s"] - status["elapsed_s"] >= LEAST_PACE_S
-    ][-1:]
-
-
-def share(seconds: dict[str, float], part: str, *others: str) -> float:
-    total = sum(seconds[name] for name in (part, *others))
-    return seconds[part] / total if total > 0 else 0.0
-
-
-# ---- what stands in the cells
 
 
 def self_play_cells(
@@ -80,7 +22,7 @@ def self_play_cells(
     return (
         f"{status['games']:,} games",
         f"{rate_text(pace.games_per_s, 'game')}\n{pace.simulations_per_s:,.0f} simulations/s",
-        waits_text(pace.self_play_waits, "trainer"),
+        f"{waits_text(pace.self_play_waits, 'trainer')}\nsearch {pace.search:.0%}",
     )
 
 
@@ -89,17 +31,9 @@ def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str,
         return UNKNOWN, "", ""
     return (
         f"{status['inferences']:,} positions",
-        f"{pace.inferences_per_s:,.0f} positions/s",
-        f"busy {pace.device_busy:.0%}, fill {pace.batch_fill:.0%}" + gpu_line(status),
+        f"{pace.inferences_per_s:,.0f} positions/s\nqueue {1000 * pace.queue_s:.1f} ms",
+        "\n".join([f"busy {pace.device_busy:.0%}, fill {pace.batch_fill:.0%}", *gpu_texts(status)]),
     )
-
-
-def gpu_line(status: Record) -> str:
-    """What the GPUs draw and hold, on a line of its own, where their driver tells."""
-    if "gpu_watts" not in status:
-        return ""
-    used, total = (status[name] / 2**30 for name in ("gpu_memory_bytes", "gpu_memory_total_bytes"))
-    return f"\n{status['gpu_watts']:,.0f} W, {used:,.0f} of {total:,.0f} GiB"
 
 
 def replay_cells(status: Record | None, config: Config) -> tuple[str, str, str]:
@@ -119,7 +53,7 @@ def trainer_cells(num_steps: int, pace: Pace | None) -> tuple[str, str, str]:
         return f"{num_steps:,} steps", UNKNOWN, ""
     return (
         f"{num_steps:,} steps",
-        rate_text(pace.steps_per_s, "step"),
+        f"{rate_text(pace.steps_per_s, 'step')}\n{pace.samples_per_s:,.0f} samples/s",
         waits_text(pace.trainer_waits, "self-play"),
     )
 

@@ -33,7 +33,10 @@ def train(
     ],
     preset: Annotated[
         str | None,
-        typer.Option(help="fast (two CPU cores), standard (a GPU) or production (a big one)."),
+        typer.Option(
+            help="fast (two CPU cores), standard (a GPU) or production (a big one); most games "
+            "have h100, h200, h200_8min and h100_8gpu too."
+        ),
     ] = None,
     run: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of the run; else GAME-PRESET.")

@@ -6,6 +6,7 @@ pipes, which prints lines; the command line has a table for terminals.
 
 from typing import Protocol
 
+from zerofleet.fleet.pace import Pace, earlier
 from zerofleet.metrics import Record, Sink
 
 
@@ -20,11 +21,16 @@ class Screen(Sink, Protocol):
 
 
 class PlainScreen:
-    """A line for each status and each rating."""
+    """A line for each status and each rating. Rates and shares are those since the last status."""
+
+    def __init__(self) -> None:
+        self._statuses: list[Record] = []
+        """The newest two at most."""
 
     def write(self, record: Record) -> None:
         if record["kind"] == "status":
-            self.say(status_line(record))
+            self._statuses = [*earlier(self._statuses, record), record]
+            self.say(status_line(record, Pace.between(self._statuses)))
         elif record["kind"] == "rating":
             self.say(rating_line(record))
 
@@ -41,13 +47,45 @@ class PlainScreen:
         """Lines stay, so passing things are left out."""
 
 
-def status_line(record: Record) -> str:
-    loss = record["loss"]
-    return (
-        f"{record['elapsed_s'] / 60:6.1f} min  step {record['step']:7,}  "
-        f"games {record['games']:8,}  positions {record['positions']:10,}  "
-        f"loss {'-' if loss is None else f'{loss:.3f}'}  waiting: {record['waiting']}"
-    )
+def status_line(status: Record, pace: Pace | None) -> str:
+    loss = status["loss"]
+    parts = [
+        f"{status['elapsed_s'] / 60:.1f} min",
+        f"step {status['step']:,}",
+        f"{status['games']:,} games",
+        f"{short_text(status['positions'])} positions",
+        f"loss {'-' if loss is None else f'{loss:.3f}'}",
+    ]
+    if pace is not None:
+        parts += [
+            f"{short_text(pace.games_per_s)} games/s",
+            f"{short_text(pace.inferences_per_s)} inferences/s",
+            f"{short_text(pace.samples_per_s)} samples/s",
+            f"busy {pace.device_busy:.0%} fill {pace.batch_fill:.0%}",
+            f"search {pace.search:.0%} queue {1000 * pace.queue_s:.1f} ms",
+        ]
+    if gpu := gpu_texts(status):
+        parts.append(" ".join(gpu))
+    return ", ".join([*parts, f"waiting: {status['waiting']}"])
+
+
+def gpu_texts(status: Record) -> list[str]:
+    """What the GPUs do, draw and hold, where their driver tells."""
+    if "gpu_watts" not in status:
+        return []
+    used, total = (status[name] / 2**30 for name in ("gpu_memory_bytes", "gpu_memory_total_bytes"))
+    return [
+        f"GPU {status['gpu_busy']:.0%} {status['gpu_watts']:,.0f} W",
+        f"{used:,.0f} of {total:,.0f} GiB",
+    ]
+
+
+def short_text(number: float) -> str:
+    """In three digits: 0.25, 87, 4.82k, 1.11M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= 0.9995 * size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
 
 
 def rating_line(record: Record) -> str:

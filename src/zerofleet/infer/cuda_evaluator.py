@@ -15,6 +15,7 @@ from zerofleet.infer.pipeline import Pipeline
 from zerofleet.infer.torch_evaluator import out_of_memory
 from zerofleet.nets import Network
 from zerofleet.nets.compiled import compiled
+from zerofleet.nets.tf32 import use_tf32
 
 NUM_LANES = 3
 """One batch on the GPU, one behind it, and one for the time in which the host hands batches on."""
@@ -31,8 +32,7 @@ class CudaEvaluator:
     def __init__(
         self, network: Network, device: torch.device, version: int = 0, compiles: bool = True
     ) -> None:
-        # What is not in bfloat16 need not be exact in the last bits either.
-        torch.set_float32_matmul_precision("high")
+        use_tf32()  # what is not in bfloat16 need not be exact in the last bits either
         self.device = device
         self._compiles = compiles
         self._weights = GpuWeights(network, device, version)

@@ -1,6 +1,8 @@
-"""Torch as a whole process has it: threads, seed, determinism."""
+"""Torch as a whole process has it: threads, seed, determinism, precision."""
 
 import torch
+
+from zerofleet.nets.tf32 import use_tf32
 
 
 def set_up_torch(seed: int, num_threads: int, deterministic: bool) -> None:
@@ -8,3 +10,4 @@ def set_up_torch(seed: int, num_threads: int, deterministic: bool) -> None:
     torch.set_num_threads(num_threads)
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(deterministic)
+    use_tf32()

@@ -1,0 +1,72 @@
+"""What happened lately in a run: rates and shares between two of its statuses."""
+
+from dataclasses import dataclass
+
+from zerofleet.metrics import Record
+
+LEAST_PACE_S = 1.0
+"""Statuses that are closer together make no pace."""
+GROWING = (
+    *("elapsed_s", "step", "games", "positions", "samples", "simulations", "inferences"),
+    *("batches", "rows_computed", "device_busy_s", "device_queue_s"),
+    *("inference_s", "search_s", "waiting_to_play_s"),
+    *("training_s", "intake_s", "waiting_to_train_s"),
+)
+"""What a status counts up."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What happened between two statuses."""
+
+    games_per_s: float
+    positions_per_s: float
+    simulations_per_s: float
+    inferences_per_s: float
+    steps_per_s: float
+    samples_per_s: float
+    device_busy: float
+    """Share of the time in which what evaluates had something to do; of several, their sum."""
+    batch_fill: float
+    """Share of the rows computed that somebody had asked for."""
+    queue_s: float
+    """How long a batch lay on the device behind the batch before, in the mean."""
+    search: float
+    """Share of the time of the threads that move batches in which they searched; where search has
+    threads of its own: waited for these."""
+    self_play_waits: float
+    """Share of the same time in which they waited for the trainer."""
+    trainer_waits: float
+
+    @staticmethod
+    def between(statuses: list[Record]) -> "Pace | None":
+        if len(statuses) < 2:
+            return None
+        before, after = statuses
+        gained = {name: after[name] - before[name] for name in GROWING}
+        return Pace(
+            games_per_s=gained["games"] / gained["elapsed_s"],
+            positions_per_s=gained["positions"] / gained["elapsed_s"],
+            simulations_per_s=gained["simulations"] / gained["elapsed_s"],
+            inferences_per_s=gained["inferences"] / gained["elapsed_s"],
+            steps_per_s=gained["step"] / gained["elapsed_s"],
+            samples_per_s=gained["samples"] / gained["elapsed_s"],
+            device_busy=gained["device_busy_s"] / gained["elapsed_s"],
+            batch_fill=gained["inferences"] / max(1, gained["rows_computed"]),
+            queue_s=gained["device_queue_s"] / max(1, gained["batches"]),
+            search=share(gained, "search_s", "inference_s", "waiting_to_play_s"),
+            self_play_waits=share(gained, "waiting_to_play_s", "inference_s", "search_s"),
+            trainer_waits=share(gained, "waiting_to_train_s", "training_s", "intake_s"),
+        )
+
+
+def earlier(statuses: list[Record], newest: Record) -> list[Record]:
+    """The status to compare a new one with: the last that is at least a second older."""
+    return [
+        status for status in statuses if newest["elapsed_s"] - status["elapsed_s"] >= LEAST_PACE_S
+    ][-1:]
+
+
+def share(seconds: dict[str, float], part: str, *others: str) -> float:
+    total = sum(seconds[name] for name in (part, *others))
+    return seconds[part] / total if total > 0 else 0.0

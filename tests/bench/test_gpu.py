@@ -1,0 +1,47 @@
+"""bench/gpu by the command line, as far as it goes without a GPU: what there is to measure."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+ZEROFLEET = [sys.executable, "-c", "from zerofleet.cli import main; main()"]
+
+
+def bench_gpu(*options):
+    return subprocess.run(
+        [*ZEROFLEET, "bench", "gpu", *options], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_what_follows_gpu_goes_to_its_benchmark_which_lists_by_names_and_by_goals():
+    listed = bench_gpu("--list", "--only", "overlap beastybar *", "goals")
+    assert listed.returncode == 0, listed.stderr
+    names = listed.stdout.splitlines()
+    assert names[0].startswith("overlap beastybar ")
+    assert len(set(names)) == len(names)
+    assert {
+        "selfplay beastybar large puct-200",
+        "selfplay beastybar large gumbel-32",
+        "selfplay gomoku medium puct-400",
+        "search backgammon 100",
+        "training beastybar large 16384",
+        "overlap beastybar large puct-200",
+    } <= set(names)
+    helped = bench_gpu("--help")
+    assert "--only" in helped.stdout
+    assert "installed" not in helped.stdout
+
+
+def test_a_name_that_nothing_has_is_refused_by_its_name():
+    refused = bench_gpu("--list", "--only", "goals", "overlap chess *")
+    assert refused.returncode == 2
+    assert "nothing is called overlap chess *; see --list" in refused.stderr
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA GPU here")
+def test_without_a_gpu_it_says_so():
+    refused = bench_gpu("--only", "goals", "--no-record")
+    assert refused.returncode == 2
+    assert "this machine has no CUDA GPU that torch can use" in refused.stderr
