@@ -1,7 +1,7 @@
 """The page docs/strength.md: what was measured of the newest run of each variant, as tables."""
 
 from plan import PLANS, SELF
-from series import ERROR, named_values, search_of
+from series import ERROR, commit_of, named_values, search_of
 
 HEAD = """# Strength
 
@@ -70,7 +70,7 @@ def rows_of(record, result):
 
 def commits_text(result, records):
     """commit 1a2b3c4, or several, the first first."""
-    commits = dict.fromkeys(record.get("commit", result["commit"]) for record in records)
+    commits = dict.fromkeys(commit_of(record, result) for record in records)
     return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits or [result['commit']])}"
 
 

@@ -58,6 +58,8 @@ class Plan:
     curve: dict[str, int]
     """Games against the opponents that draw the curve, at each kept step."""
     marks: tuple[Mark, ...]
+    greedy_games: int = 0
+    """Of greedy play against that of half time; backgammon alone, where it comes near a search."""
     judged: int = 0
     """Decisions that GnuBG judges, in each way to play; backgammon alone."""
     curve_judged: int = 0
@@ -105,6 +107,7 @@ PLANS = {
             Mark("error", 4.0, "goal"),
             Mark("error", 1.45, "GnuBG, 0 plies"),
         ),
+        greedy_games=10_000,
         judged=1000,
         curve_judged=300,
     ),
@@ -146,6 +149,9 @@ def last_measurements(
             Measurement("match", newest, search, f"{SELF}@{half},{search}", plan.half_games),
             Measurement("match", newest, "sims=0", f"{SELF}@{half},sims=0", plan.policy_games),
         ]
+    if half is not None and plan.greedy_games:
+        rival = f"{SELF}@{half},greedy"
+        wanted.append(Measurement("match", newest, "greedy", rival, plan.greedy_games))
     wanted += [replace(match, opponent=name, count=n) for name, n in plan.opponents.items()]
     if plan.judged:
         wanted += [Measurement("judge", newest, how, count=plan.judged) for how in ways]

@@ -19,12 +19,12 @@ from zerofleet.weights import Weights, WeightsStore
 STRENGTH = Path(__file__).parents[2] / "bench" / "strength"
 
 
-def ran(script: str, *arguments: object, runs: Path | None = None) -> str:
+def ran(script: str, *arguments: object, runs: Path | None = None, status: int = 0) -> str:
     command = [sys.executable, STRENGTH / script, *map(str, arguments)]
     environment = {**os.environ, "ZEROFLEET_RUNS": str(runs)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -76,6 +76,28 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
 
     ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
     assert "4 minutes, 1,000 games, 100 steps" in (tmp_path / "strength.md").read_text()
+
+
+def test_a_result_of_an_earlier_version_is_gone_on_with(runs: Path, tmp_path: Path) -> None:
+    """Records had no commit once, and a network's options stood in another order."""
+    out = tmp_path / "strength-connect4-1.json"
+    quick = ("c4", "--simulations", 2, "--games", 0, "--out", out)
+    ran("rate.py", *quick, runs=runs)
+    result = json.loads(out.read_text())
+    for record in result["measured"]:
+        del record["commit"]
+    result["run"]["network"] = "board (num_blocks=1 channels=8)"
+    out.write_text(json.dumps(result))
+    assert ran("rate.py", *quick, runs=runs).count(": there already") == 3
+
+    said = ran("rate.py", *quick, "--only-curve", runs=runs)
+    assert "there already" not in said
+    added = json.loads(out.read_text())["measured"][3:]
+    assert [each["step"] for each in added] == [0, 40]
+
+    result["run"]["step"] = 40
+    out.write_text(json.dumps(result))
+    assert "is of another run or step" in ran("rate.py", *quick, runs=runs, status=1)
 
 
 def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path: Path) -> None:
