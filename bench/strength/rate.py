@@ -17,7 +17,7 @@ from pathlib import Path
 
 from history import History
 from perfect_moves import perfect_moves
-from plan import PLANS, SELF, curve_measurements, last_measurements
+from plan import PLANS, SELF, curve_measurements, last_measurements, self_step
 from series import commit_of
 
 import zerofleet as zf
@@ -125,9 +125,9 @@ def name_of(measurement):
         return "judge"
     if measurement.how in WITHOUT_SEARCH:
         return WITHOUT_SEARCH[measurement.how]
-    opponent, _, which = measurement.opponent.partition("@")
-    is_half = opponent == SELF and int(which.partition(",")[0]) not in (0, measurement.step)
-    return "half" if is_half else opponent
+    if self_step(measurement.opponent) not in (None, 0, measurement.step):
+        return "half"
+    return measurement.opponent.partition("@")[0]
 
 
 class Result:

@@ -122,12 +122,38 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     older = {**result, "date": "2026-11-14T09:00:00+00:00", "measured": []}
     (tmp_path / "strength-beastybar-3.json").write_text(json.dumps(older))
     ran("plot.py", "--results", tmp_path, "--docs", tmp_path / "docs")
-    rows = (tmp_path / "docs" / "strength.md").read_text().splitlines()[-4:]
+    text = (tmp_path / "docs" / "strength.md").read_text()
+    assert "Beside its own half time (step 400): sims=9 level with it." in text
+    rows = text.splitlines()[-4:]
     verdicts = [row.split("|")[-2].strip() for row in rows]
     assert verdicts == ["passed", "missed", "passed", "missed"]
     assert "sims=9 of step 400 (half time)" in rows[3]
     picture = ElementTree.parse(tmp_path / "docs" / "strength" / "beastybar.svg")
     assert picture.getroot().tag.endswith("svg")
+
+
+def test_a_goal_stands_beside_its_mark_and_a_comparison_is_no_mark(tmp_path: Path) -> None:
+    def judged(step: int, error: float) -> dict[str, object]:
+        values = {"error": error, "low": error - 1, "high": error + 1, "minutes": step / 100}
+        return {
+            "kind": "judge",
+            "step": step,
+            "how": "sims=9",
+            "opponent": "",
+            "count": 40,
+        } | values
+
+    result = {
+        "date": "2026-11-15T09:00:00+00:00",
+        "commit": "1a2b3c4",
+        "variant": "backgammon",
+        "run": {"step": 800, "minutes": 8.0, "run_games": 9000, "network": "n", "parameters": 7},
+        "measured": [judged(400, 30.0), judged(800, 5.0)],
+    }
+    (tmp_path / "strength-backgammon-1.json").write_text(json.dumps(result))
+    ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
+    row = (tmp_path / "strength.md").read_text().splitlines()[-1]
+    assert row.endswith("| below 10.00; goal: below 4.00 | passed; goal: missed |")
 
 
 def test_only_moves_that_keep_what_a_position_is_worth_are_perfect() -> None:
