@@ -37,7 +37,7 @@ def section(result):
             "",
             f"{run['minutes']:g} minutes, {run['run_games']:,} games, {run['step']:,} steps; "
             f"{run['parameters']:,} parameters, {run['network']}. Measured on "
-            f"{result['date'][:10]} at {commits_text(result, newest)}.",
+            f"{result['date'][:10]} at {commits_text(result)}.",
             "",
             *half_time_lines(result, newest),
             "| player | against | games | result | mark | |",
@@ -86,9 +86,9 @@ def verdict(passed):
     return "passed" if passed else "missed"
 
 
-def commits_text(result, records):
+def commits_text(result):
     """commit 1a2b3c4, or several, the first first."""
-    commits = dict.fromkeys(commit_of(record, result) for record in records)
+    commits = dict.fromkeys(commit_of(record, result) for record in result["measured"])
     return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits or [result['commit']])}"
 
 
