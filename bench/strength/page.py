@@ -1,13 +1,15 @@
 """The page docs/strength.md: what was measured of the newest run of each variant, as tables."""
 
-from plan import PLANS, SELF
-from series import ERROR, named_values, search_of
+from half_time import half_time_lines
+from plan import PLANS, self_step
+from series import ERROR, commit_of, named_values, search_of
 
 HEAD = """# Strength
 
 How strong runs became, measured on CPUs after training. Made by `bench/strength/plot.py` of what
 `bench/strength/rate.py` wrote into `bench/results`. Bands and brackets are 95 % intervals; matches
-are paired, from both seats ([Arena](6-arena.md)).
+are paired, from both seats ([Arena](6-arena.md)). A mark is asked of the value itself; against its
+own weights a run is to be above 50 % with the whole interval.
 """
 TITLES = {
     "connect4": "Connect Four",
@@ -35,8 +37,9 @@ def section(result):
             "",
             f"{run['minutes']:g} minutes, {run['run_games']:,} games, {run['step']:,} steps; "
             f"{run['parameters']:,} parameters, {run['network']}. Measured on "
-            f"{result['date'][:10]} at {commits_text(result, newest)}.",
+            f"{result['date'][:10]} at {commits_text(result)}.",
             "",
+            *half_time_lines(result, newest),
             "| player | against | games | result | mark | |",
             "|---|---|---|---|---|---|",
             *rows,
@@ -46,7 +49,7 @@ def section(result):
 
 
 def rows_of(record, result):
-    marks = {mark.series: mark.value for mark in reversed(PLANS[result["variant"]].marks)}
+    marks = PLANS[result["variant"]].marks if record["how"] == search_of(result) else ()
     for name, point in named_values(record):
         is_error = name == ERROR
         count = record["perfect"][name]["positions"] if "perfect" in record else record["count"]
@@ -56,29 +59,44 @@ def rows_of(record, result):
         if name == "gnubg-0":
             ends = f"{record['points_low']:+.3f} to {record['points_high']:+.3f}"
             text += f", {record['points']:+.3f} points a game ({ends})"
-        mark, passed = "", ""
-        if name in marks and record["how"] == search_of(result):
-            mark = f"{'below' if is_error else 'above'} {shown.format(marks[name])}"
-            passed = (point.value < marks[name]) if is_error else (point.value > marks[name])
-        elif name.startswith(SELF):
-            mark, passed = "interval above 50 %", point.low > 0.5
-        verdict = {True: "passed", False: "missed", "": ""}[passed]
         against = {"perfect": f"positions {name}", "judge": "GnuBG, 2 plies, as judge"}
         opponent = against.get(record["kind"], opponent_text(name, result))
-        yield f"| {record['how']} | {opponent} | {count:,} | {text} | {mark} | {verdict} |"
+        asked = list(asked_of(name, point, marks, shown))
+        mark_text = "; ".join(mark for mark, _ in asked)
+        verdict_text = "; ".join(verdict for _, verdict in asked)
+        cells = (record["how"], opponent, f"{count:,}", text, mark_text, verdict_text)
+        yield f"| {' | '.join(cells)} |"
 
 
-def commits_text(result, records):
+def asked_of(name, point, marks, shown):
+    """Each thing that is asked of a series, and whether it is so."""
+    if self_step(name) is not None:
+        yield "interval above 50 %", verdict(point.low > 0.5)
+    for mark in marks:
+        if mark.series == name and mark.kind != "comparison":
+            goal = "goal: " if mark.kind == "goal" else ""
+            value = shown.format(mark.value)
+            if name == ERROR:
+                yield f"{goal}below {value}", goal + verdict(point.value < mark.value)
+            else:
+                yield f"{goal}above {value}", goal + verdict(point.value > mark.value)
+
+
+def verdict(passed):
+    return "passed" if passed else "missed"
+
+
+def commits_text(result):
     """commit 1a2b3c4, or several, the first first."""
-    commits = dict.fromkeys(record.get("commit", result["commit"]) for record in records)
+    commits = dict.fromkeys(commit_of(record, result) for record in result["measured"])
     return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits or [result['commit']])}"
 
 
 def opponent_text(name, result):
     """self@900,sims=200 as a person says it."""
-    if not name.startswith(SELF):
+    step, how = self_step(name), name.partition(",")[2]
+    if step is None:
         return name
-    step, how = name.removeprefix(f"{SELF}@").split(",")
-    if int(step) == result["run"]["step"]:
+    if step == result["run"]["step"]:
         return f"its own {how}"
-    return "its start" if int(step) == 0 else f"{how} of step {int(step):,} (half time)"
+    return "its start" if step == 0 else f"{how} of step {step:,} (half time)"

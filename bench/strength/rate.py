@@ -1,6 +1,7 @@
 """Measures how strong a run is: its newest weights, and with --curve all that it has kept.
 
-    .venv/bin/python bench/strength/rate.py RUN [--curve] [--games playout-5000=200] [--out FILE]
+    .venv/bin/python bench/strength/rate.py RUN [--curve | --only-curve] \\
+      [--games playout-5000=200] [--out FILE]
 
 Writes bench/results/strength-VARIANT-DATE.json, each measurement as soon as it is over; started
 again, it goes on with the file of the same run and step. What is measured is in plan.py. Matches
@@ -16,7 +17,8 @@ from pathlib import Path
 
 from history import History
 from perfect_moves import perfect_moves
-from plan import PLANS, SELF, curve_measurements, last_measurements
+from plan import PLANS, SELF, curve_measurements, last_measurements, self_step
+from series import commit_of
 
 import zerofleet as zf
 from zerofleet.arena.judge import judge
@@ -30,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import facts, result_path
 
 RESULTS = Path(__file__).parents[1] / "results"
+WITHOUT_SEARCH = {"sims=0": "policy", "greedy": "greedy"}
+"""By which --games names matches of these ways to play, against the same of half time."""
 
 
 def main():
@@ -42,10 +46,12 @@ def main():
         default=[],
         metavar="[OPPONENT=]N",
         help="of every match, or against one opponent (random, self, …); half=N: against half "
-        "time; policy=N: the same by policy alone; judge=N: decisions; 0 leaves it out. May be "
-        "repeated, the last that fits counts",
+        "time; policy=N, greedy=N: the same by policy alone or by greedy play; judge=N: decisions; "
+        "0 leaves it out. May be repeated, the last that fits counts",
     )
-    parser.add_argument("--curve", action="store_true", help="measure all kept weights too")
+    steps = parser.add_mutually_exclusive_group()
+    steps.add_argument("--curve", action="store_true", help="measure all kept weights too")
+    steps.add_argument("--only-curve", action="store_true", help="all kept weights but the newest")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="the result; one that exists is gone on with")
     given = parser.parse_args()
@@ -63,14 +69,10 @@ def rate(given):
         raise BadText(f"{variant} has no plan; there is one for: {', '.join(PLANS)}")
     plan, history = PLANS[variant], History(run)
     simulations = given.simulations or plan.simulations
-    half = history.half_time_step()
-    if half is None:
-        print(
-            "half time is left out: no weights of between a third and two thirds of the time; "
-            "train with train.keep_all_weights=true and train.checkpoint_every_minutes=1"
-        )
-    wanted = last_measurements(plan, history.steps[-1], half, simulations)
-    if given.curve:
+    wanted = []
+    if not given.only_curve:
+        wanted += last_measurements(plan, history.steps[-1], half_time(history), simulations)
+    if given.curve or given.only_curve:
         wanted += curve_measurements(plan, history.steps[:-1], simulations)
     counted = [with_count(each, given.games) for each in wanted]
     wanted = [each for each in counted if each.count or each.kind == "perfect"]
@@ -94,6 +96,17 @@ def rate(given):
     print(f"recorded in {result.path}")
 
 
+def half_time(history):
+    """The step of half time, or None, said aloud."""
+    half = history.half_time_step()
+    if half is None:
+        print(
+            "half time is left out: no weights of between a third and two thirds of the time; "
+            "train with train.keep_all_weights=true and train.checkpoint_every_minutes=1"
+        )
+    return half
+
+
 def with_count(measurement, texts):
     """With the number of games or decisions that was asked for."""
     name = name_of(measurement)
@@ -110,11 +123,11 @@ def name_of(measurement):
     """By which --games names it."""
     if measurement.kind == "judge":
         return "judge"
-    if measurement.how == "sims=0":
-        return "policy"
-    opponent, _, which = measurement.opponent.partition("@")
-    is_half = opponent == SELF and int(which.partition(",")[0]) not in (0, measurement.step)
-    return "half" if is_half else opponent
+    if measurement.how in WITHOUT_SEARCH:
+        return WITHOUT_SEARCH[measurement.how]
+    if self_step(measurement.opponent) not in (None, 0, measurement.step):
+        return "half"
+    return measurement.opponent.partition("@")[0]
 
 
 class Result:
@@ -135,14 +148,15 @@ class Result:
         self._commit = self._content["commit"]
         if self.path.exists():
             self._content = json.loads(self.path.read_text())
-            if self._content["run"] != about:
+            if weights_of(self._content) != (run.facts.id, step):
                 raise Inconsistent(f"{self.path} is of another run or step; use another --out")
 
     def has(self, measurement, seed):
         """By this commit; a result that is tracked makes the checkout dirty by itself."""
         wanted = asdict(measurement) | {"seed": seed}
         return any(
-            record["commit"].removesuffix("-dirty") == self._commit.removesuffix("-dirty")
+            commit_of(record, self._content).removesuffix("-dirty")
+            == self._commit.removesuffix("-dirty")
             and all(record.get(name) == value for name, value in wanted.items())
             for record in self._content["measured"]
         )
@@ -155,10 +169,15 @@ class Result:
 def earlier_result(run, variant, step):
     """The newest result of the same run and step."""
     for path in sorted(RESULTS.glob(f"strength-{variant}-*.json"), reverse=True):
-        about = json.loads(path.read_text()).get("run", {})
-        if (about.get("id"), about.get("step")) == (run.facts.id, step):
+        if weights_of(json.loads(path.read_text())) == (run.facts.id, step):
             return path
     return None
+
+
+def weights_of(content):
+    """Which weights a result is of. Its words about the network may be of an earlier version."""
+    about = content.get("run", {})
+    return about.get("id"), about.get("step")
 
 
 # ---- measuring

@@ -1,4 +1,4 @@
-"""The curves in a result of rate.py: strength over the minutes of a run."""
+"""What is in a result of rate.py: its curves, strength over the minutes of a run."""
 
 from dataclasses import dataclass
 
@@ -21,6 +21,11 @@ def search_of(result):
     """How the searching player of the newest weights played: sims=200."""
     ways = [each["how"] for each in result["measured"] if each["step"] == result["run"]["step"]]
     return next(how for how in ways if how not in ("sims=0", "greedy"))
+
+
+def commit_of(record, result):
+    """Which commit measured it: where the record has none, the one that began the result."""
+    return record.get("commit", result["commit"])
 
 
 def curves(result):

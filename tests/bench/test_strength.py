@@ -19,12 +19,12 @@ from zerofleet.weights import Weights, WeightsStore
 STRENGTH = Path(__file__).parents[2] / "bench" / "strength"
 
 
-def ran(script: str, *arguments: object, runs: Path | None = None) -> str:
+def ran(script: str, *arguments: object, runs: Path | None = None, status: int = 0) -> str:
     command = [sys.executable, STRENGTH / script, *map(str, arguments)]
     environment = {**os.environ, "ZEROFLEET_RUNS": str(runs)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -78,6 +78,28 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
     assert "4 minutes, 1,000 games, 100 steps" in (tmp_path / "strength.md").read_text()
 
 
+def test_a_result_of_an_earlier_version_is_gone_on_with(runs: Path, tmp_path: Path) -> None:
+    """Records had no commit once, and a network's options stood in another order."""
+    out = tmp_path / "strength-connect4-1.json"
+    quick = ("c4", "--simulations", 2, "--games", 0, "--out", out)
+    ran("rate.py", *quick, runs=runs)
+    result = json.loads(out.read_text())
+    for record in result["measured"]:
+        del record["commit"]
+    result["run"]["network"] = "board (num_blocks=1 channels=8)"
+    out.write_text(json.dumps(result))
+    assert ran("rate.py", *quick, runs=runs).count(": there already") == 3
+
+    said = ran("rate.py", *quick, "--only-curve", runs=runs)
+    assert "there already" not in said
+    added = json.loads(out.read_text())["measured"][3:]
+    assert [each["step"] for each in added] == [0, 40]
+
+    result["run"]["step"] = 40
+    out.write_text(json.dumps(result))
+    assert "is of another run or step" in ran("rate.py", *quick, runs=runs, status=1)
+
+
 def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path: Path) -> None:
     def match(step: int, opponent: str, score: float, low: float) -> dict[str, object]:
         values = {"score": score, "low": low, "high": 1.0, "minutes": step / 100, "count": 40}
@@ -100,12 +122,38 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     older = {**result, "date": "2026-11-14T09:00:00+00:00", "measured": []}
     (tmp_path / "strength-beastybar-3.json").write_text(json.dumps(older))
     ran("plot.py", "--results", tmp_path, "--docs", tmp_path / "docs")
-    rows = (tmp_path / "docs" / "strength.md").read_text().splitlines()[-4:]
+    text = (tmp_path / "docs" / "strength.md").read_text()
+    assert "Beside its own half time (step 400): sims=9 level with it." in text
+    rows = text.splitlines()[-4:]
     verdicts = [row.split("|")[-2].strip() for row in rows]
     assert verdicts == ["passed", "missed", "passed", "missed"]
     assert "sims=9 of step 400 (half time)" in rows[3]
     picture = ElementTree.parse(tmp_path / "docs" / "strength" / "beastybar.svg")
     assert picture.getroot().tag.endswith("svg")
+
+
+def test_a_goal_stands_beside_its_mark_and_a_comparison_is_no_mark(tmp_path: Path) -> None:
+    def judged(step: int, error: float) -> dict[str, object]:
+        values = {"error": error, "low": error - 1, "high": error + 1, "minutes": step / 100}
+        return {
+            "kind": "judge",
+            "step": step,
+            "how": "sims=9",
+            "opponent": "",
+            "count": 40,
+        } | values
+
+    result = {
+        "date": "2026-11-15T09:00:00+00:00",
+        "commit": "1a2b3c4",
+        "variant": "backgammon",
+        "run": {"step": 800, "minutes": 8.0, "run_games": 9000, "network": "n", "parameters": 7},
+        "measured": [judged(400, 30.0), judged(800, 5.0)],
+    }
+    (tmp_path / "strength-backgammon-1.json").write_text(json.dumps(result))
+    ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
+    row = (tmp_path / "strength.md").read_text().splitlines()[-1]
+    assert row.endswith("| below 10.00; goal: below 4.00 | passed; goal: missed |")
 
 
 def test_only_moves_that_keep_what_a_position_is_worth_are_perfect() -> None:
