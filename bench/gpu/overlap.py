@@ -1,10 +1,18 @@
 """Self-play alone, then with training beside it on the same GPU, as a run has the two.
 
-Worker, trainer, replay and threads are those of a run of the preset h200; only the limiter is left
-out. Self-play is never held back, and training goes on whenever NUM_SAMPLES samples for each
-position decided meanwhile are due; then, where a position gives several rows (two where something
-is hidden: one for each observer), NUM_SAMPLES for each row. Decisions are counted as they are made,
-since whole games take minutes.
+Worker, trainer, replay, cache and threads are those of a run of the preset h200; only the limiter
+is left out. Self-play is never held back, and training goes on whenever NUM_SAMPLES samples for
+each unit made meanwhile are due. There are two units, and both are measured:
+
+    by_positions   a position in which a player decided counts once, from however many seats it is
+                   then trained on
+    by_rows        each row of the window counts, as the setting replay.samples_per_position counts
+                   them; where something is hidden, one for each seat that observes the position
+
+`rows_per_position` says how many rows a position gives: about two in Beasty Bar, so there
+NUM_SAMPLES by rows train about twice as much as NUM_SAMPLES by positions. `loss_share_...` is what
+self-play loses of its inferences, and `samples_per_position_...` and `samples_per_row_...` what
+training came to. Games and positions are told from simulations (whole_games.py).
 """
 
 import functools
@@ -15,7 +23,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from gpu import inference
-from gpu.selfplay import GpuWatch, decisions_in, sizes_of_games, snapshot, spread
+from gpu.selfplay import GpuWatch, snapshot, spread
+from gpu.whole_games import caution, decisions_in, size_of_a_game
 
 import zerofleet as zf
 from zerofleet import config
@@ -39,7 +48,6 @@ def settings_of(preset, num_simulations, num_games):
         f"network.preset={preset}",
         f"search.num_simulations={num_simulations}",
         "selfplay.full_search_share=1",
-        f"selfplay.cache_bytes={2**24}",
         f"selfplay.games_per_group={num_games}",
         f"run.compile_inference={str(inference.compiles).lower()}",
         "rating.opponents=[]",
@@ -47,8 +55,8 @@ def settings_of(preset, num_simulations, num_games):
 
 
 def fill(replay, game, num_rows):
-    """Fills the window with real positions, of games with even answers. Gives rows per decision."""
-    num_decisions, episodes = 0, []
+    """Fills the window with real positions, of games with even answers. Gives rows per position."""
+    num_positions, episodes = 0, []
     played = zf.selfplay.play(
         game,
         "uniform",
@@ -60,25 +68,26 @@ def fill(replay, game, num_rows):
     while len(replay.window) < num_rows:
         episodes = [next(played) for _ in range(GAMES_AT_ONCE)]
         replay.accept(episodes)
-        num_decisions += sum(map(decisions_in, map(zf.games.Episode.decode, episodes)))
+        decoded = map(zf.games.Episode.decode, episodes)
+        num_positions += sum(len(decisions_in(episode)) for episode in decoded)
     played.close()
-    return replay.window.num_added / num_decisions
+    return replay.window.num_added / num_positions
 
 
 class Training:
     """Each call trains if that is due, or rests a little."""
 
-    def __init__(self, session, worker, samples_per_decision):
+    def __init__(self, session, worker, samples_per_simulation):
         self.loop, self.bus, self.worker = session.loop, session.bus, worker
         self.batch_size = session.config.train.batch_size
-        self.samples_per_decision = samples_per_decision
-        self.first_decisions = worker.counts().num_decisions
+        self.samples_per_simulation = samples_per_simulation
+        self.first_simulation = worker.counts().num_simulations
         self.num_samples = 0
 
     def __call__(self):
         self.loop.take_in(self.bus.take_episodes())
-        num_decisions = self.worker.counts().num_decisions - self.first_decisions
-        if self.num_samples + self.batch_size <= self.samples_per_decision * num_decisions:
+        num_simulations = self.worker.counts().num_simulations - self.first_simulation
+        if self.num_samples + self.batch_size <= self.samples_per_simulation * num_simulations:
             self.loop.step()
             self.num_samples += self.batch_size
         else:
@@ -127,12 +136,12 @@ def measure_run(settings, seconds, rows_to_fill):
         os.environ["ZEROFLEET_RUNS"] = str(Path(folder) / "runs")
         run = stack.enter_context(create_or_open("overlap", settings))
         session = Session(settings, run, [], PlainScreen(), stack)
-        rows_per_decision = fill(session.loop.replay, session.game, rows_to_fill)
-        decisions_per_game, leaves_per_game = sizes_of_games(session.game, settings.for_core())
+        rows_per_position = fill(session.loop.replay, session.game, rows_to_fill)
+        whole = size_of_a_game(session.game, settings.for_core())
         worker = make_worker(session, 0)
         worker.may_play = lambda timeout_s: True
         num_groups, num_games = session.num_groups, session.games_per_group
-        spread_share = spread(worker.driver, session.game, num_groups, num_games, leaves_per_game)
+        spread_share = spread(worker.driver, session.game, num_groups, num_games, whole.leaves)
         stack.enter_context(quick_turns())
         for _ in range(NUM_WARM_STEPS):
             session.loop.step()
@@ -141,37 +150,55 @@ def measure_run(settings, seconds, rows_to_fill):
         stack.callback(worker.join)
         stack.callback(session.bus.stop)
         alone, gpu_alone = per_second(session, worker, seconds, rest)
-        training = Training(session, worker, NUM_SAMPLES)
-        both, gpu_both = per_second(session, worker, seconds, training)
-        training = Training(session, worker, NUM_SAMPLES * rows_per_decision)
+        samples_per_simulation = NUM_SAMPLES / whole.simulations_of_a_decision
+        training = Training(session, worker, samples_per_simulation)
+        by_positions, gpu_both = per_second(session, worker, seconds, training)
+        training = Training(session, worker, samples_per_simulation * rows_per_position)
         by_rows, _ = per_second(session, worker, seconds, training)
         session.bus.raise_fault()
+    positions_per_s = alone["simulations"] / whole.simulations_of_a_decision
+    decisions_of_each_game = positions_per_s * seconds / (num_groups * num_games)
     return {
-        "loss_share": 1 - both["rows"] / alone["rows"],
-        "inferences_per_s_alone": alone["rows"],
-        "inferences_per_s": both["rows"],
-        "games_per_s_alone": alone["decisions"] / decisions_per_game,
-        "games_per_s": both["decisions"] / decisions_per_game,
-        "samples_per_s": both["samples"],
-        "samples_per_decision": both["samples"] / both["decisions"],
+        "loss_share_by_positions": 1 - by_positions["rows"] / alone["rows"],
         "loss_share_by_rows": 1 - by_rows["rows"] / alone["rows"],
-        "samples_per_s_by_rows": by_rows["samples"],
-        "samples_per_row_by_rows": by_rows["samples"] / by_rows["decisions"] / rows_per_decision,
-        "rows_per_decision": rows_per_decision,
-        "training_busy_share": both["training_s"],
-        "intake_share": both["intake_s"],
+        "inferences_per_s_alone": alone["rows"],
+        "inferences_per_s_by_positions": by_positions["rows"],
+        "inferences_per_s_by_rows": by_rows["rows"],
+        "games_per_s_alone": alone["simulations"] / whole.simulations,
+        "games_per_s_by_positions": by_positions["simulations"] / whole.simulations,
+        "games_per_s_by_rows": by_rows["simulations"] / whole.simulations,
+        **trained("by_positions", by_positions, whole, rows_per_position),
+        **trained("by_rows", by_rows, whole, rows_per_position),
+        "rows_per_position": rows_per_position,
         "waiting_for_search_share_alone": alone["search_s"],
-        "waiting_for_search_share": both["search_s"],
         "gpu_busy_share_alone": alone["busy_s"],
-        "gpu_busy_share": both["busy_s"],
         **{f"{name}_alone": value for name, value in gpu_alone.items()},
-        **gpu_both,
+        **{f"{name}_by_positions": value for name, value in gpu_both.items()},
         "spread_share": spread_share,
+        "decisions_of_each_game": decisions_of_each_game,
+        **caution(spread_share, decisions_of_each_game),
+        "cache_bytes": settings.selfplay.cache_bytes,
         "batch": num_games,
         "groups": num_groups,
         "search_threads": session.plan.search,
         "training_batch": settings.train.batch_size,
     }
+
+
+def trained(unit, did, whole, rows_per_position):
+    """What training came to beside self-play, and where time went."""
+    positions_per_s = did["simulations"] / whole.simulations_of_a_decision
+    samples_per_position = did["samples"] / positions_per_s
+    found = {
+        "samples_per_s": did["samples"],
+        "samples_per_position": samples_per_position,
+        "samples_per_row": samples_per_position / rows_per_position,
+        "training_busy_share": did["training_s"],
+        "intake_share": did["intake_s"],
+        "waiting_for_search_share": did["search_s"],
+        "gpu_busy_share": did["busy_s"],
+    }
+    return {f"{name}_{unit}": value for name, value in found.items()}
 
 
 CASES = {

@@ -1,10 +1,19 @@
-"""Search alone, on all cores: threads of one process beside as many processes of one thread."""
+"""Search alone, on all cores: threads of one process beside as many processes of one thread.
+
+The core answers its leaves by a hash. Games a second are whole games of the size that they have
+with an even-handed evaluator (whole_games.py), at the rate of the threads.
+"""
 
 import functools
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from gpu.selfplay import RANDOM
+from gpu.whole_games import size_of_a_game
+
+import zerofleet as zf
 
 OURS = Path(__file__).parents[1] / "core" / "ours.py"
 
@@ -19,10 +28,14 @@ def measure(game, num_simulations, seconds):
     by_processes = sum(float(process.communicate()[0]) for process in apart)
     together = subprocess.run([*command, str(num_cores)], stdout=subprocess.PIPE, text=True)
     by_threads = float(together.stdout)
+    whole = size_of_a_game(zf.games.get(game), {"num_simulations": num_simulations, **RANDOM})
     return {
         "threads_over_processes": by_threads / by_processes,
         "simulations_per_s_by_threads": by_threads,
         "simulations_per_s_by_processes": by_processes,
+        "games_per_s_by_threads": by_threads / whole.simulations,
+        "decisions_per_game": whole.decisions,
+        "simulations_per_game": whole.simulations,
         "threads": num_cores,
     }
 

@@ -1,22 +1,26 @@
 """Self-play alone, as a run does it, without a trainer: nothing holds it back.
 
-The network is fresh, and every randomisation is on. All games begin together, and one takes
-minutes, so groups are first played on without a network to stages that are evenly apart: what is
-measured then is of all stages alike. Games a second are decisions a second over decisions in a
-game.
+The network is fresh, every randomisation is on, and the cache is as large as that of the preset
+h200. All games begin together, and one takes minutes, so groups are first played on without a
+network to stages that are evenly apart: what is measured then is of all stages alike.
+
+Games a second come from simulations a second (whole_games.py says why); `finished_games_per_s` are
+those that really ended within the window, which is fewer at first. Where games did not get to
+their stages in time, or made less than one decision each, `caution` says so: then early or late
+stages weigh too much, and a longer window is due.
 """
 
 import functools
-import os
 import threading
 import time
 
 import numpy as np
 import torch
 from gpu.inference import batch_of, batch_size, evaluator_of, network_of
+from gpu.whole_games import SEARCH_THREADS, caution, size_of_a_game
 
 import zerofleet as zf
-from zerofleet import _core
+from zerofleet import _core, config
 from zerofleet.bus import MemoryBus
 from zerofleet.infer.calibration import rate_of
 from zerofleet.infer.nvml import open_gauges
@@ -27,8 +31,10 @@ PUCT_200 = {"num_simulations": 200, **RANDOM}
 GUMBEL_32 = {"num_simulations": 32, "root": "gumbel"}
 
 WARM_UP_S = 2.0
-SPREAD_S = 20.0
-SEARCH_THREADS = max(1, (os.cpu_count() or 1) - 1)
+SPREAD_S = 120.0
+"""At most, for all groups to get to their stages. Beasty Bar takes about 20 s, Gomoku 100."""
+EVEN_VERSION = 2**32
+"""Of even answers, as no weights have it: what the cache keeps of them is never found later."""
 NUM_GROUPS = SEARCH_THREADS + 5
 """One for each thread, those on the GPU, and some that wait, so that neither side does."""
 
@@ -64,28 +70,6 @@ class GpuWatch:
         return {name: sum(column) / len(column) for name, column in columns.items() if column}
 
 
-def decisions_in(episode):
-    return sum(event.kind in ("full", "cheap") for event in episode.events)
-
-
-def sizes_of_games(game, settings):
-    """Decisions and leaves of a whole game, by the mean of some with an even-handed evaluator.
-
-    They are the first of each place, however long: the first to end would be the short ones.
-    """
-    num_games = 16 * SEARCH_THREADS
-    driver = _core.SelfPlay(game, settings, SEARCH_THREADS, 16, SEARCH_THREADS, "uniform", 1, 0)
-    decisions = []
-    while len(decisions) < num_games:
-        driver.wait_for_episodes(1, 1.0)
-        episodes = map(zf.games.Episode.decode, driver.take_episodes())
-        decisions += [decisions_in(each) for each in episodes if each.sequence < num_games]
-    counts = driver.counts()
-    driver.stop()
-    decisions_per_game = sum(decisions) / num_games
-    return decisions_per_game, counts.num_leaves / counts.num_decisions * decisions_per_game
-
-
 def spread(driver, game, num_groups, num_games, leaves_per_game):
     """Plays group g of G on to g / G of a game, by even answers. Gives the share of that way which
     it came within its time."""
@@ -101,16 +85,17 @@ def spread(driver, game, num_groups, num_games, leaves_per_game):
         group, num_rows = batch[0], len(batch[1])
         left[group] -= num_rows
         if left[group] > 0 and time.monotonic() < end_s:
-            driver.submit(group, logits[:num_rows], outcomes[:num_rows], 0)
+            driver.submit(group, logits[:num_rows], outcomes[:num_rows], EVEN_VERSION)
         else:
             there[group] = num_rows
     for group, num_rows in there.items():
-        driver.submit(group, logits[:num_rows], outcomes[:num_rows], 0)
+        driver.submit(group, logits[:num_rows], outcomes[:num_rows], EVEN_VERSION)
     return 1 - sum(max(0, each) for each in left) / sum(way)
 
 
 def measure(game_name, preset, settings, seconds):
     game, size = zf.games.get(game_name), batch_size(game_name, preset)
+    settings = settings | {"cache_bytes": config.load(game_name, "h200").selfplay.cache_bytes}
     pipeline = evaluator_of(network_of(game_name, preset)).pipeline(NUM_GROUPS, size)
     bare = rate_of(pipeline, batch_of(game_name, size), min(2.0, seconds))
     found = measure_games(game, settings, pipeline, size, seconds)
@@ -124,9 +109,9 @@ def measure(game_name, preset, settings, seconds):
 
 
 def measure_games(game, settings, pipeline, size, seconds):
-    decisions_per_game, leaves_per_game = sizes_of_games(game, settings)
+    whole = size_of_a_game(game, settings)
     driver = _core.SelfPlay(game, settings, NUM_GROUPS, size, SEARCH_THREADS, None, 1, 0)
-    spread_share = spread(driver, game, NUM_GROUPS, size, leaves_per_game)
+    spread_share = spread(driver, game, NUM_GROUPS, size, whole.leaves)
     bus = MemoryBus()
     worker = Worker(driver, pipeline, bus, lambda timeout_s: True)
     worker.start()
@@ -141,8 +126,10 @@ def measure_games(game, settings, pipeline, size, seconds):
     worker.join()
     bus.raise_fault()
     did = {name: (after[name] - before[name]) / elapsed_s for name in after}
+    decisions_per_s = did["simulations"] / whole.simulations_of_a_decision
+    decisions_of_each_game = decisions_per_s * elapsed_s / (NUM_GROUPS * size)
     return {
-        "games_per_s": did["decisions"] / decisions_per_game,
+        "games_per_s": did["simulations"] / whole.simulations,
         "finished_games_per_s": num_finished / elapsed_s,
         "inferences_per_s": did["rows"],
         "gpu_busy_share": did["busy_s"],
@@ -150,9 +137,12 @@ def measure_games(game, settings, pipeline, size, seconds):
         "waiting_for_search_share": did["search_s"],
         "queued_per_batch_ms": 1000 * did["queued_s"] / did["batches"],
         "simulations_per_s": did["simulations"],
-        "decisions_per_game": decisions_per_game,
-        "leaves_per_game": leaves_per_game,
+        "inferences_per_simulation": did["rows"] / did["simulations"],
+        "decisions_per_game": whole.decisions,
+        "simulations_per_game": whole.simulations,
+        "decisions_of_each_game": decisions_of_each_game,
         "spread_share": spread_share,
+        **caution(spread_share, decisions_of_each_game),
         **gpu.means(),
     }
 
@@ -160,7 +150,6 @@ def measure_games(game, settings, pipeline, size, seconds):
 def snapshot(worker):
     games, batches = worker.counts(), worker.pipeline.counts
     return {
-        "decisions": games.num_decisions,
         "simulations": games.num_simulations,
         "batches": batches.num_batches,
         "rows": batches.num_rows,

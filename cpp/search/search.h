@@ -166,13 +166,14 @@ class Search {
     }
 
     void prepare_root() {
-        std::vector<Action> actions(facts_->num_actions);
+        std::vector<Action> actions;
         if (root_position_->to_move() == kChance) {
-            actions.clear();
-            chances_.resize(facts_->num_chance_outcomes);
-            const int count = root_position_->chance_outcomes(chances_.data());
-            for (int i = 0; i < count; ++i) actions.push_back(chances_[i].id);
+            make_outcomes(root_node_, *root_position_);
+            const Node& root = tree_.node(root_node_);
+            for (uint32_t i = 0; i < root.num_edges; ++i)
+                actions.push_back(tree_.edge(root, i).action);
         } else {
+            actions.resize(facts_->num_actions);
             actions.resize(root_position_->legal_actions(actions.data()));
         }
         root_.prepare(tree_, root_node_, std::move(actions), player_, options_, rule_,
@@ -236,6 +237,7 @@ class Search {
         // A row is of no use at any later node, even where another simulation has set the priors.
         const bool has_row = std::exchange(simulation.has_row, false);
         if (kind == NodeKind::chance) {
+            make_outcomes(index, simulation.position);
             chosen = select_chance(tree_, index, simulation.dice_stream);
             return true;
         }
@@ -354,15 +356,20 @@ class Search {
         node.evaluated = true;
         node.evaluation_first_player = node.mean_first_player = simulation.value_first_player;
         node.visits = 1;
-        if (node.kind == NodeKind::chance) {
-            chances_.resize(facts_->num_chance_outcomes);
-            const int count = simulation.position.chance_outcomes(chances_.data());
-            for (int i = 0; i < count; ++i)
-                tree_.add_edge(simulation.node, chances_[i].id, float(chances_[i].probability));
-        } else if (!simulation.legal.empty()) {
+        if (!simulation.legal.empty())
             tree_.set_priors(simulation.node, simulation.legal, simulation.evaluated.priors,
                              facts_->num_actions);
-        }
+    }
+
+    // Gives the chance node of this position its edges, if it has none yet: most are visited once
+    // only, and do without.
+    void make_outcomes(uint32_t index, const P& position) {
+        if (tree_.node(index).num_edges > 0) return;
+        chances_.resize(facts_->num_chance_outcomes);
+        const int count = position.chance_outcomes(chances_.data());
+        tree_.reserve_edges(index, uint32_t(count));
+        for (int i = 0; i < count; ++i)
+            tree_.add_edge(index, chances_[i].id, float(chances_[i].probability));
     }
 
     // ---- ending

@@ -4,6 +4,9 @@
 // once.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "base/exact_math.h"
 #include "base/random.h"
 #include "search/tree.h"
@@ -58,15 +61,14 @@ inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& r
 // not the actions), so that alternatives meet the same dice.
 inline uint32_t select_chance(const Tree& tree, uint32_t index, uint64_t stream) {
     const Node& node = tree.node(index);
-    uint32_t best = 0;
-    float earliest = 0;
+    uint64_t earliest = ~0ULL;  // the time, whose bits are ordered as it is, then the edge's number
     for (uint32_t i = 0; i < node.num_edges; ++i) {
         const Edge& edge = tree.edge(node, i);
         const float phase = float(mix64(stream + edge.action) >> 40) * 0x1.0p-24f;
         const float due = (float(edge.visits) + phase) / edge.weight;
-        if (i == 0 || due < earliest) best = i, earliest = due;
+        earliest = std::min(earliest, uint64_t(std::bit_cast<uint32_t>(due)) << 32 | i);
     }
-    return best;
+    return uint32_t(earliest);
 }
 
 // An opponent's choice among what is legal in the hidden state that was drawn, by values pooled

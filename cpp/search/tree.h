@@ -178,6 +178,13 @@ class Tree {
         return at;
     }
 
+    // Takes the memory of so many edges at once, for a node that has none.
+    void reserve_edges(uint32_t index, uint32_t count) {
+        Node& node = nodes_[index];
+        node.log2_capacity = uint8_t(std::countr_zero(std::bit_ceil(count)));
+        node.edges = take_block(node.log2_capacity);
+    }
+
     uint32_t add_edge(uint32_t index, Action action, float weight) {
         Node& node = nodes_[index];
         if (node.edges == kNoIndex) {

@@ -62,8 +62,8 @@ class Driver {
         return LeafBatch{group, groups_[group]->num_rows(), groups_[group]->observations()};
     }
 
-    // The answers to a batch (see Group::absorb). They are read later, by another thread: they must
-    // stay as they are until the group comes out of next_batch again or the driver is stopped.
+    // The answers to a batch (see AnyGroup::play_on). They are read later, by another thread: they
+    // must stay as they are until the group comes out of next_batch again or the driver is stopped.
     Result<bool> submit(uint32_t group, const float* policy_logits, const float* outcomes_observer,
                         uint64_t version) {
         const std::lock_guard lock(mutex_);
@@ -201,11 +201,11 @@ class Driver {
         int64_t bad_row = -1;
         if (evaluator) {
             for (int i = 0; i < kStepsPerTurn; ++i) group.step(*evaluator);
+        } else if (answers.policy_logits) {
+            bad_row =
+                group.play_on(answers.policy_logits, answers.outcomes_observer, answers.version);
         } else {
-            if (answers.policy_logits)
-                bad_row =
-                    group.absorb(answers.policy_logits, answers.outcomes_observer, answers.version);
-            if (bad_row < 0) group.gather();
+            group.gather();
         }
         auto episodes = group.take_episodes();
         const SelfPlayCounts counts = group.counts();

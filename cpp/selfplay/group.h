@@ -29,9 +29,10 @@ class AnyGroup {
     virtual uint32_t num_rows() const = 0;
     virtual const uint8_t* observations() const = 0;
     // Takes the answers: rows of num_actions logits and of num_outcomes probabilities, in the order
-    // of the observations. Gives the first row that has a number that is not finite, or -1.
-    virtual int64_t absorb(const float* policy_logits, const float* outcomes_observer,
-                           uint64_t version) = 0;
+    // of the observations; then it is as after `gather`. Gives the first row that has a number that
+    // is not finite, or -1.
+    virtual int64_t play_on(const float* policy_logits, const float* outcomes_observer,
+                            uint64_t version) = 0;
     // Gathers, and answers by an evaluator of the core.
     virtual void step(CoreEvaluator& evaluator) = 0;
     // Episodes finished since the last call, whole games as bytes.
@@ -59,23 +60,27 @@ class Group final : public AnyGroup {
 
     void gather() override {
         rows_.clear();
-        const auto finished = [this](std::vector<uint8_t> bytes) {
-            episodes_.push_back(std::move(bytes));
-        };
-        for (uint32_t i = 0; i < players_.size(); ++i)
-            if (players_[i].gather(row(rows_.size()), memory_, finished)) rows_.push_back(i);
+        for (uint32_t i = 0; i < players_.size(); ++i) gather_from(i);
         num_leaves_ += rows_.size();
     }
 
-    int64_t absorb(const float* policy_logits, const float* outcomes_observer,
-                   uint64_t version) override {
+    // Each game takes its answer and goes on at once, so that its tree comes out of memory once.
+    int64_t play_on(const float* policy_logits, const float* outcomes_observer,
+                    uint64_t version) override {
         memory_.version = version;
-        for (size_t r = 0; r < rows_.size(); ++r) {
-            const Evaluation evaluation{policy_logits + r * facts_->num_actions,
-                                        outcomes_observer + r * facts_->outcomes.size()};
-            if (!players_[rows_[r]].absorb(evaluation)) return int64_t(r);
-        }
+        answered_.swap(rows_);
         rows_.clear();
+        size_t r = 0;
+        for (uint32_t i = 0; i < players_.size(); ++i) {
+            if (r < answered_.size() && answered_[r] == i) {
+                const Evaluation evaluation{policy_logits + r * facts_->num_actions,
+                                            outcomes_observer + r * facts_->outcomes.size()};
+                if (!players_[i].absorb(evaluation)) return int64_t(r);
+                ++r;
+            }
+            gather_from(i);
+        }
+        num_leaves_ += rows_.size();
         return -1;
     }
 
@@ -107,6 +112,13 @@ class Group final : public AnyGroup {
     }
 
   private:
+    void gather_from(uint32_t player) {
+        const auto finished = [this](std::vector<uint8_t> bytes) {
+            episodes_.push_back(std::move(bytes));
+        };
+        if (players_[player].gather(row(rows_.size()), memory_, finished)) rows_.push_back(player);
+    }
+
     uint8_t* row(size_t number) {
         return observations_.data() + number * facts_->observation_bytes;
     }
@@ -115,7 +127,8 @@ class Group final : public AnyGroup {
     GroupMemory memory_;
     std::vector<SelfPlayer<P>> players_;
     std::vector<uint8_t> observations_;
-    std::vector<uint32_t> rows_;  // which player each row belongs to
+    std::vector<uint32_t> rows_;      // which player each row belongs to
+    std::vector<uint32_t> answered_;  // the same of the batch before
     std::vector<std::vector<uint8_t>> episodes_;
     uint64_t num_leaves_ = 0, num_episodes_ = 0;
 };

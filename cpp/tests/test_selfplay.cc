@@ -74,6 +74,38 @@ TEST_CASE("a game depends on the seed and its number, not on how games are group
     CHECK(play_episodes(other, 1, 8, 1).at(0) != one.at(0));
 }
 
+TEST_CASE(
+    "answers from outside give the same games as the core's own, however few leaves there are") {
+    const SelfPlayOptions options =
+        small_options();  // whose cache leaves games out of many batches
+    const auto expected = play_episodes(options, 1, 8, 16);
+    Group<Connect4> group({}, {}, kFacts, options, make_cache(options), 0, 1, 8);
+    CoreEvaluator evaluator(EvaluatorKind::hash, kFacts, 1);
+    Rng rng(1);
+    const Connect4 any = Connect4::start({}, rng);
+    const int num_bytes = kFacts.observation_bytes;
+    std::vector<float> logits(8 * 7), outcomes(8 * 3);
+    int num_compared = 0;
+    uint32_t fewest_rows = 8;
+    for (group.gather(); num_compared < 16;) {
+        fewest_rows = std::min(fewest_rows, group.num_rows());
+        for (uint32_t r = 0; r < group.num_rows(); ++r) {
+            const Evaluation answer = evaluator.evaluate(
+                any, 0, {group.observations() + r * num_bytes, size_t(num_bytes)});
+            std::copy_n(answer.policy_logits, 7, &logits[r * 7]);
+            std::copy_n(answer.outcomes_observer, 3, &outcomes[r * 3]);
+        }
+        REQUIRE(group.play_on(logits.data(), outcomes.data(), 0) == -1);
+        for (const auto& bytes : group.take_episodes()) {
+            const uint64_t sequence = decode(bytes)->sequence;
+            if (sequence >= 16) continue;
+            CHECK(bytes == expected.at(sequence));
+            ++num_compared;
+        }
+    }
+    CHECK(fewest_rows < 8);
+}
+
 TEST_CASE("playout cap randomisation searches the stated share fully and marks the rest") {
     SelfPlayOptions options = small_options();
     options.full_search_share = 0.25f;
