@@ -168,7 +168,8 @@ class ReplayConfig(Section):
     """Which games are learnt from, and how often."""
 
     window_positions: Count = 1_000_000
-    """Positions that samples are drawn from, the newest. More is steadier, fewer is fresher."""
+    """Positions that samples are drawn from, the newest. More is steadier, fewer is fresher. Where
+    something is hidden a position counts twice, here and below: as each player sees it."""
 
     least_positions: Count = 20_000
     """Positions before training begins. Fewer begins sooner and learns the first games by heart."""
