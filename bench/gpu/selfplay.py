@@ -34,7 +34,7 @@ WARM_UP_S = 2.0
 SPREAD_S = 120.0
 """At most, for all groups to get to their stages. Beasty Bar takes about 20 s, Gomoku 100."""
 EVEN_VERSION = 2**32
-"""Of even answers, as no weights have it: what the cache keeps of them is never found later."""
+"""Of even answers, as no weights have it: later searches do not find what the cache has of them."""
 NUM_GROUPS = SEARCH_THREADS + 5
 """One for each thread, those on the GPU, and some that wait, so that neither side does."""
 

@@ -337,7 +337,7 @@ class RunConfig(Section):
     twice as fast."""
 
     compile_training: bool = True
-    """Compile the network that learns, on a CUDA GPU: up to a minute at the first step, then up to
+    """Compile the network that learns, on a CUDA GPU: about a minute at the start, then up to
     twice as fast. Networks of boards (Gomoku, Connect Four) are never compiled for training."""
 
     inference_threads: Annotated[int, Field(ge=0, le=4096)] = 0

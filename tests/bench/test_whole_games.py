@@ -46,6 +46,8 @@ def test_games_a_second_are_those_that_end_where_many_do(selfplay):
         found = selfplay.measure_games(GAME, settings, pipeline, 4, seconds)
         if found["decisions_of_each_game"] > 100:
             break
+    else:
+        pytest.skip("the machine is too busy for several games of each")
     assert found["games_per_s"] == pytest.approx(found["finished_games_per_s"], rel=0.3)
     assert found["spread_share"] == 1
     assert "caution" not in found

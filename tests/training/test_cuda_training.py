@@ -52,6 +52,7 @@ def exact_products():
 
 
 def test_what_was_compiled_ahead_is_not_compiled_again():
+    torch._dynamo.reset()  # what other tests compiled
     game = zf.games.get("beastybar")
     trainer = new_trainer(game, compiles=True)
     sampler = Sampler(Window(game, 1000), game, ReplayConfig(), seed=1)

@@ -81,8 +81,8 @@ def gpu_texts(status: Record) -> list[str]:
 
 
 def short_text(number: float) -> str:
-    """In three digits: 0.25, 87, 4.82k, 1.11M."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
+    """In three digits: 0.25, 87, 4.82k, 1.11M, 2.3G."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= 0.9995 * size:
             return f"{number / size:.3g}{letter}"
     return f"{number:.3g}"

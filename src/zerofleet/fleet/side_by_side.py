@@ -17,6 +17,7 @@ def run_side_by_side(session: Session) -> None:
     """Workers, trainer and rater at once, held together by the replay's limiter."""
     if session.compiles:
         session.screen.say("compiling for the GPU: a minute or two, less the next time")
+    session.loop.compile_ahead()
     workers = [make_worker(session, number) for number in range(session.plan.num_workers)]
     session.loop.publish()
     session.write_status(workers)
@@ -25,7 +26,6 @@ def run_side_by_side(session: Session) -> None:
     status_at_s = time.monotonic()
     batch_size = session.config.train.batch_size
     try:
-        session.loop.compile_ahead()
         while not session.bus.stopping and (progress := session.progress()) < 1:
             session.loop.take_in(session.bus.take_episodes())
             start = time.perf_counter()

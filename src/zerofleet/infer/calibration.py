@@ -53,13 +53,17 @@ class Calibration:
     """Whether an earlier start measured it."""
 
     def size_for(self, wanted_per_s: float = math.inf) -> int:
-        """The one from which the next gains too little of the rate that anybody wants."""
-        sizes = sorted(self.rates)
-        useful = {size: min(rate, wanted_per_s) for size, rate in self.rates.items()}
-        for size, doubled in itertools.pairwise(sizes):
-            if useful[doubled] < WORTH_DOUBLING * useful[size]:
-                return size
-        return sizes[-1]
+        """The largest that pays for its doublings beside every smaller one, in the rate that
+        anybody wants."""
+        useful = [min(rate, wanted_per_s) for _, rate in sorted(self.rates.items())]
+        paying = [
+            number
+            for number, rate in enumerate(useful)
+            if all(
+                rate >= WORTH_DOUBLING ** (number - less) * useful[less] for less in range(number)
+            )
+        ]
+        return sorted(self.rates)[paying[-1]]
 
     def __str__(self) -> str:
         rates = (f"{size:,}: {rate_text(rate)}" for size, rate in sorted(self.rates.items()))

@@ -106,8 +106,8 @@ class ZonesNetwork(BeastyBarNetwork):
         always_BS = torch.ones_like(sizes_BS)
         sets_BSW = self.encoded_sets(cards_ZW, in_set_BZS, sizes_BS)
         queue_BQW = self.queue(in_queue_BQZ @ cards_ZW + self.queue_place, only(taken_BQ))
-        held_cards_MW = cards_ZW[:NUM_SPECIES] + self.set_place[IN_HAND]
-        hand_BHW = self.hand(in_hand_BHM @ held_cards_MW, only(held_BH))
+        in_place_BHW = held_BH[:, :, None] * self.set_place[IN_HAND]
+        hand_BHW = self.hand(in_hand_BHM @ cards_ZW[:NUM_SPECIES] + in_place_BHW, only(held_BH))
         counters_BG = torch.cat([counters_BG, sizes_BS / NUM_CARDS], dim=1)
         counters_B1W = self.counters(counters_BG)[:, None]
 

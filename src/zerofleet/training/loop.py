@@ -62,7 +62,7 @@ class TrainingLoop:
         return self.trainer.step_count
 
     def compile_ahead(self) -> None:
-        """What steps will need, before there is a game to learn from."""
+        """What steps will need, before the first game begins."""
         self.trainer.compile_ahead(self.replay.sampler.blank(self.settings.batch_size))
 
     def take_in(self, episodes: Sequence[bytes]) -> None:

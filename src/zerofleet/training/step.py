@@ -85,7 +85,7 @@ class Step:
         return torch.cat([norm[None], found])
 
     def try_out(self, rows: TensorBatch) -> None:
-        """Computes losses and gradients, so that they are compiled, and changes nothing."""
+        """Computes losses and gradients, so that they are compiled, and changes no weights."""
         copy_all(self._buffers_before, self._buffers)
         totals = [mean.total for mean in self._losses(rows).values()]
         torch.stack(totals).sum().backward()  # type: ignore[no-untyped-call]

@@ -89,8 +89,8 @@ class Trainer:
     def compile_ahead(self, blank: Batch) -> None:
         """Compiles what steps on batches like this one need, and learns nothing.
 
-        For a trainer that would else begin with it when there are games to learn from, and so have
-        those that are played meanwhile played by weights that know nothing.
+        Else it would be done when there are games to learn from, and those that are played
+        meanwhile would be played by weights that know nothing. With several processes it still is.
         """
         if not self.compiles or self.group.num_processes > 1:
             return
