@@ -219,4 +219,4 @@ def test_short_numbers_have_three_digits() -> None:
     assert below_1000 == ["0", "0.254", "87.4", "999"]
     thousands = [short_text(number) for number in (999.7, 4821, 302_000, 999_499)]
     assert thousands == ["1k", "4.82k", "302k", "999k"]
-    assert [short_text(number) for number in (999_501, 1_110_000)] == ["1M", "1.11M"]
+    assert [short_text(number) for number in (999_501, 1_110_000, 2.3e9)] == ["1M", "1.11M", "2.3G"]
