@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+import torch
 from hypothesis import settings
 
 # The same examples each time and no deadline: a test fails for what the code does, not for load.
@@ -20,3 +21,12 @@ def cache_of_this_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEROFLEET_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def exact_products() -> Iterator[None]:
+    """Products in float32 are not rounded to TF32 but where a test asks for it."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)

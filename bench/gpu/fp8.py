@@ -11,7 +11,7 @@ import functools
 import time
 
 import torch
-from gpu.inference import batch_of, errors_of, network_of
+from gpu.inference import answers_of, batch_of, errors_of, network_of
 from torch import nn
 
 FP8 = torch.float8_e4m3fn
@@ -49,12 +49,6 @@ def rounding(network):
         layer.weight.data = rounded(layer.weight.data)
         layer.register_forward_pre_hook(lambda _, given: (rounded(given[0]),))
     return network
-
-
-@torch.no_grad()
-def answers_of(network, batch):
-    output = network(torch.from_numpy(batch))
-    return output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
 
 
 def seconds_of(function, seconds):

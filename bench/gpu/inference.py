@@ -98,6 +98,13 @@ def bare(game_name, preset, size, seconds):
     }
 
 
+@torch.no_grad()
+def answers_of(network, batch):
+    """Those of the plain network on a CPU: logits of the policy, and outcomes."""
+    output = network(torch.from_numpy(batch))
+    return output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
+
+
 def errors_of(got, wanted):
     """How far answers are from the right ones, and whether that is near enough."""
     logits, outcomes = (torch.tensor(each).double() for each in got)
@@ -121,9 +128,7 @@ def check(game_name, preset, seconds):
     network = network_of(game_name, preset)
     size = batch_size(game_name, preset)
     batch = batch_of(game_name, size)
-    with torch.no_grad():
-        output = network(torch.from_numpy(batch))
-    wanted = output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
+    wanted = answers_of(network, batch)
     evaluator = evaluator_of(network)
     pipeline = evaluator.pipeline(1, size)
     pipeline.submit(0, batch)

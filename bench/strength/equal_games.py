@@ -46,14 +46,19 @@ MATCH_PARTS = 8
 a GPU busy."""
 
 
+def settings_of(text):
+    """Of PRESET[,SETTING=VALUE...]."""
+    network, *own_settings = text.split(",")
+    return [f"network.preset={network}", *own_settings]
+
+
 class Contestant:
     """A network, and the run that teaches it, in a process of its own."""
 
     def __init__(self, text, index):
         self.text = text
-        network, *own_settings = text.split(",")
-        self.run = f"{network}-{index}"
-        self.settings = [f"network.preset={network}", *own_settings]
+        self.run = f"{text.partition(',')[0]}-{index}"
+        self.settings = settings_of(text)
 
     def start_training(self, game, settings):
         command = [sys.executable, "-c", "from zerofleet.cli import main; main()"]

@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 import torch
+from equal_games import settings_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import record
@@ -70,14 +71,13 @@ def losses_of(network, batches, device):
 
 def learn(text, game, learnt, held_out, times, device):
     """The losses of one network after each quarter of its steps."""
-    preset, *settings = text.split(",")
-    settings = ["train.schedule=cosine", *settings, f"network.preset={preset}"]
+    settings = ["train.schedule=cosine", *settings_of(text)]
     chosen = config.load(game.name, "standard", overrides=settings)
     sampler, num_positions = sampler_of(game, learnt, chosen.replay)
     testing, _ = sampler_of(game, held_out, chosen.replay)
     batches = [testing.sample(CHECK_SAMPLES) for _ in range(HELD_OUT_SAMPLES // CHECK_SAMPLES)]
     torch.manual_seed(1)
-    network = nets.build(game, preset, **chosen.network.options)
+    network = nets.build(game, chosen.network.preset, **chosen.network.options)
     trainer = Trainer(network, chosen.train, device, chosen.run.compile_training)
     num_steps = int(times * num_positions / chosen.train.batch_size)
     checks = {num_steps * part // NUM_CHECKS for part in range(1, NUM_CHECKS + 1)}

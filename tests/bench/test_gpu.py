@@ -1,17 +1,15 @@
 """bench/gpu by the command line, as far as it goes without a GPU: what there is to measure."""
 
 import subprocess
-import sys
 
 import pytest
 import torch
-
-ZEROFLEET = [sys.executable, "-c", "from zerofleet.cli import main; main()"]
+from command_line import ZEROFLEET
 
 
 def bench_gpu(*options):
     return subprocess.run(
-        [*ZEROFLEET, "bench", "gpu", *options], capture_output=True, text=True, timeout=120
+        [ZEROFLEET, "bench", "gpu", *options], capture_output=True, text=True, timeout=120
     )
 
 

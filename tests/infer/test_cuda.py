@@ -39,12 +39,9 @@ def test_calls_of_any_size_are_answered_as_the_network_does(evaluator, observati
         evaluator(observations_BN[:, :-1])
 
 
-def test_what_stays_in_float32_is_multiplied_as_tf32(make_network):
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+def test_what_stays_in_float32_is_multiplied_as_tf32(make_network, exact_products):
     infer.CudaEvaluator(make_network(1), torch.device("cuda"))
     assert torch.backends.cuda.matmul.fp32_precision == "tf32"
-    torch.set_float32_matmul_precision(before)
 
 
 def test_batches_under_way_are_each_answered_by_one_version(

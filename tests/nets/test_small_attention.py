@@ -16,17 +16,12 @@ IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = torch.device("cpu" if IS_INTERPRETED else "cuda")
 NUM_POSITIONS = 3
 
-pytestmark = pytest.mark.skipif(
-    not IS_INTERPRETED and not torch.cuda.is_available(), reason="there is no CUDA GPU here"
-)
-
-
-@pytest.fixture(autouse=True)
-def exact_products():
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    yield
-    torch.set_float32_matmul_precision(before)
+pytestmark = [
+    pytest.mark.skipif(
+        not IS_INTERPRETED and not torch.cuda.is_available(), reason="there is no CUDA GPU here"
+    ),
+    pytest.mark.usefixtures("exact_products"),
+]
 
 
 def drawn_bias(kind, num_tokens):

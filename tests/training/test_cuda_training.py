@@ -43,12 +43,9 @@ def without_kernel(trainer):
 
 
 @pytest.fixture(autouse=True)
-def exact_products():
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+def exact_convolutions_too(exact_products):
     with torch.backends.cudnn.flags(allow_tf32=False):
         yield
-    torch.set_float32_matmul_precision(before)
 
 
 def test_what_was_compiled_ahead_is_not_compiled_again():

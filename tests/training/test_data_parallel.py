@@ -61,8 +61,7 @@ def trained(trainer, batches):
     return trainer.take_reports()
 
 
-def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=3e-3):
-    # Adam makes whole steps of gradients that are rounding alone, so weights differ by more.
+def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=1e-3):
     for report, one in zip(reports, expected, strict=True):
         assert report.values == pytest.approx(one.values, abs=1e-4)
         assert report.learning_rate == one.learning_rate
@@ -73,8 +72,9 @@ def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=3e-
 
 # Their networks have no batch norm. In both, only some rows have a policy, and not as many in one
 # half of a batch as in the other: a mean of the halves' means would be another number.
-@pytest.mark.parametrize("name", ["backgammon", "beastybar"])
-def test_two_processes_learn_what_one_does_from_the_same_batches(name):
+# Adam makes whole steps of gradients that are rounding alone, of which Beasty Bar has more.
+@pytest.mark.parametrize(("name", "weights_differ_by"), [("backgammon", 1e-3), ("beastybar", 3e-3)])
+def test_two_processes_learn_what_one_does_from_the_same_batches(name, weights_differ_by):
     game = zf.games.get(name)
     batches = batches_of(game, 20)
     with_policy = [batch.rows_B["has_policy"] for batch in batches]
@@ -83,7 +83,7 @@ def test_two_processes_learn_what_one_does_from_the_same_batches(name):
     expected = trained(one, batches)
     with together(two):
         reports = trained(two, batches)
-    assert_same_course(reports, expected, two, one)
+    assert_same_course(reports, expected, two, one, weights_differ_by)
     assert reports[-1].values["loss"] < reports[0].values["loss"] - 0.1
 
 

@@ -1,20 +1,11 @@
 """Torch as a process that trains has it."""
 
-import pytest
 import torch
 
 from zerofleet.training import set_up_torch
 
 
-@pytest.fixture(autouse=True)
-def exact_before_and_after():
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    yield
-    torch.set_float32_matmul_precision(before)
-
-
-def test_float32_is_multiplied_as_tf32_on_gpus_and_exactly_on_cpus():
+def test_float32_is_multiplied_as_tf32_on_gpus_and_exactly_on_cpus(exact_products):
     assert torch.backends.cuda.matmul.fp32_precision == "ieee"
     set_up_torch(seed=1, num_threads=torch.get_num_threads(), deterministic=False)
     assert torch.backends.cuda.matmul.fp32_precision == "tf32"

@@ -55,15 +55,13 @@ class Calibration:
     def size_for(self, wanted_per_s: float = math.inf) -> int:
         """The largest that pays for its doublings beside every smaller one, in the rate that
         anybody wants."""
-        useful = [min(rate, wanted_per_s) for _, rate in sorted(self.rates.items())]
-        paying = [
-            number
-            for number, rate in enumerate(useful)
-            if all(
-                rate >= WORTH_DOUBLING ** (number - less) * useful[less] for less in range(number)
-            )
-        ]
-        return sorted(self.rates)[paying[-1]]
+        sizes = sorted(self.rates)
+        useful = [min(self.rates[size], wanted_per_s) for size in sizes]
+        return max(
+            size
+            for at, size in enumerate(sizes)
+            if all(useful[at] >= WORTH_DOUBLING ** (at - n) * useful[n] for n in range(at))
+        )
 
     def __str__(self) -> str:
         rates = (f"{size:,}: {rate_text(rate)}" for size, rate in sorted(self.rates.items()))
