@@ -6,7 +6,7 @@
 All runs have the same settings but for the network, and what is written after its name. They play
 200 simulations every move and end after so many games, however long they take. Then each plays the
 first at 200 simulations, in pairs of deals. Runs are called after their networks and stay where
-$ZEROFLEET_RUNS says; without it they are removed afterwards.
+$ZEROFLEET_RUNS says, where none may be called so before; without it they are removed afterwards.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from recording import facts, result_path
 
 import zerofleet as zf
 from zerofleet.arena.statistics import estimate
+from zerofleet.run_folders import run_names, runs_folder
 
 SETTINGS = {
     "search.num_simulations": 200,
@@ -88,6 +89,8 @@ def main():
     settings.append(f"stop.games={arguments.games}")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ZEROFLEET_RUNS", folder)
+        if known := {one.run for one in contestants} & set(run_names()):
+            parser.error(f"there are runs called so already, in {runs_folder()}: {sorted(known)}")
         trainings = [one.start_training(arguments.game, settings) for one in contestants]
         statuses = [training.wait() for training in trainings]
         if any(statuses):

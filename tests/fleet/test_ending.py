@@ -77,3 +77,10 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused_and_left_as_it_is(ru
         zf.train("tictactoe", run="r", steps=60, settings=settings)
     assert (runs_folder / "r" / "metrics.jsonl").read_bytes() == history
     assert sorted((runs_folder / "r" / "checkpoints").glob("*.safetensors")) == sorted(damaged)
+
+
+def test_a_run_that_is_at_its_end_already_plays_no_more(runs_folder, capfd, monkeypatch):
+    zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
+    monkeypatch.delattr("zerofleet.fleet.side_by_side.make_worker")
+    zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
+    assert capfd.readouterr().out.count("stop.steps 5 is reached") == 2

@@ -15,6 +15,8 @@ MAX_WORKERS = 1 << 16
 @quick_turns()
 def run_side_by_side(session: Session) -> None:
     """Workers, trainer and rater at once, held together by the replay's limiter."""
+    if session.progress() >= 1:
+        return  # before it compiles for nothing
     if session.compiles:
         session.screen.say("compiling for the GPU: a minute or two, less the next time")
     session.loop.compile_ahead()

@@ -115,7 +115,8 @@ class Transformer(nn.Module):
     """Layers one after the other, then a norm. With no layers, the norm alone.
 
     Within, the tokens of all positions are the rows of one matrix: that is what linear layers are
-    fastest on.
+    fastest on. Under autocast they have its type between layers too, which halves what is read and
+    written there.
     """
 
     def __init__(self, num_layers: int, width: int, num_heads: int, dropout: float = 0.0) -> None:
@@ -129,6 +130,8 @@ class Transformer(nn.Module):
         """`bias_B1TT` is added to the logits of attention; it may be broadcast."""
         num_tokens, width = x_BTW.shape[1], x_BTW.shape[2]
         x_RW = x_BTW.reshape(-1, width)
+        if torch.is_autocast_enabled(x_RW.device.type):
+            x_RW = x_RW.to(torch.get_autocast_dtype(x_RW.device.type))
         for layer in self.layers:
             x_RW = layer(x_RW, num_tokens, bias_B1TT)
         normed_RW: Tensor = self.norm(x_RW)
