@@ -3,12 +3,12 @@
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
 
 import pytest
+from command_line import ZEROFLEET
 from tiny_runs import TINY_RUN
 
 from zerofleet import metrics
@@ -97,7 +97,7 @@ def started(disk):
     settings = [*TINY_RUN, "train.checkpoint_every_steps=15", "train.keep_checkpoints=1"]
     return subprocess.Popen(
         [
-            sys.executable, "-c", "from zerofleet.cli import main; main()",
+            ZEROFLEET,
             "train", "tictactoe", "--run", "r", "--steps", "150",
             *(word for each in settings for word in ("--set", each)),
         ],

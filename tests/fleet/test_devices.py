@@ -3,11 +3,11 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from command_line import ZEROFLEET
 from tiny_runs import TINY_RUN
 
 from zerofleet.config import load
@@ -99,7 +99,7 @@ def start(runs, *arguments):
     settings = [word for setting in TINY_RUN for word in ("--set", setting)]
     return subprocess.Popen(
         [
-            sys.executable, "-c", "from zerofleet.cli import main; main()",
+            ZEROFLEET,
             "train", "tictactoe", "--run", "r", *settings,
             "--device", "cpu", "--training-devices", "cpu,cpu", *arguments,
         ],

@@ -3,10 +3,10 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+from command_line import ZEROFLEET
 
 import zerofleet as zf
 from zerofleet import metrics
@@ -74,7 +74,7 @@ def test_ctrl_c_in_the_last_rating_ends_it_and_keeps_the_run(tmp_path):
     settings = [*SMALL, "rating.every=0", "rating.final_games=100000"]
     process = subprocess.Popen(
         [
-            sys.executable, "-c", "from zerofleet.cli import main; main()",
+            ZEROFLEET,
             "train", "tictactoe", "--run", "r", "--steps", "20",
             *(word for each in settings for word in ("--set", each)),
         ],

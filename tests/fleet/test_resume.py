@@ -4,11 +4,11 @@ import hashlib
 import json
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from command_line import ZEROFLEET
 from tiny_runs import TINY_RUN
 
 import zerofleet as zf
@@ -23,7 +23,7 @@ def command(steps, deterministic):
     settings = [word for setting in SETTINGS for word in ("--set", setting)]
     mode = ["--deterministic"] if deterministic else []
     return [
-        sys.executable, "-c", "from zerofleet.cli import main; main()",
+        ZEROFLEET,
         "train", "tictactoe", "--run", "r", "--steps", str(steps), *mode, *settings,
     ]  # fmt: skip
 
