@@ -24,7 +24,7 @@ from pathlib import Path
 
 from gpu import inference
 from gpu.selfplay import GpuWatch, snapshot, spread
-from gpu.whole_games import caution, decisions_in, size_of_a_game
+from gpu.whole_games import decisions_in, size_of_a_game
 
 import zerofleet as zf
 from zerofleet import config
@@ -156,8 +156,7 @@ def measure_run(settings, seconds, rows_to_fill):
         training = Training(session, worker, samples_per_simulation * rows_per_position)
         by_rows, _ = per_second(session, worker, seconds, training)
         session.bus.raise_fault()
-    positions_per_s = alone["simulations"] / whole.simulations_of_a_decision
-    decisions_of_each_game = positions_per_s * seconds / (num_groups * num_games)
+    simulations_of_each_game = alone["simulations"] * seconds / (num_groups * num_games)
     return {
         "loss_share_by_positions": 1 - by_positions["rows"] / alone["rows"],
         "loss_share_by_rows": 1 - by_rows["rows"] / alone["rows"],
@@ -174,9 +173,7 @@ def measure_run(settings, seconds, rows_to_fill):
         "gpu_busy_share_alone": alone["busy_s"],
         **{f"{name}_alone": value for name, value in gpu_alone.items()},
         **{f"{name}_by_positions": value for name, value in gpu_both.items()},
-        "spread_share": spread_share,
-        "decisions_of_each_game": decisions_of_each_game,
-        **caution(spread_share, decisions_of_each_game),
+        **whole.stages(spread_share, simulations_of_each_game),
         "cache_bytes": settings.selfplay.cache_bytes,
         "batch": num_games,
         "groups": num_groups,

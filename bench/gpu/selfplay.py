@@ -17,7 +17,7 @@ import time
 import numpy as np
 import torch
 from gpu.inference import batch_of, batch_size, evaluator_of, network_of
-from gpu.whole_games import SEARCH_THREADS, caution, size_of_a_game
+from gpu.whole_games import SEARCH_THREADS, size_of_a_game
 
 import zerofleet as zf
 from zerofleet import _core, config
@@ -32,7 +32,8 @@ GUMBEL_32 = {"num_simulations": 32, "root": "gumbel"}
 
 WARM_UP_S = 2.0
 SPREAD_S = 120.0
-"""At most, for all groups to get to their stages. Beasty Bar takes about 20 s, Gomoku 100."""
+"""At most, for all groups to get to their stages. Beasty Bar takes about 20 s; Gomoku came 90 % of
+the way."""
 EVEN_VERSION = 2**32
 """Of even answers, as no weights have it: later searches do not find what the cache has of them."""
 NUM_GROUPS = SEARCH_THREADS + 5
@@ -126,8 +127,7 @@ def measure_games(game, settings, pipeline, size, seconds):
     worker.join()
     bus.raise_fault()
     did = {name: (after[name] - before[name]) / elapsed_s for name in after}
-    decisions_per_s = did["simulations"] / whole.simulations_of_a_decision
-    decisions_of_each_game = decisions_per_s * elapsed_s / (NUM_GROUPS * size)
+    simulations_of_each_game = did["simulations"] * elapsed_s / (NUM_GROUPS * size)
     return {
         "games_per_s": did["simulations"] / whole.simulations,
         "finished_games_per_s": num_finished / elapsed_s,
@@ -140,9 +140,7 @@ def measure_games(game, settings, pipeline, size, seconds):
         "inferences_per_simulation": did["rows"] / did["simulations"],
         "decisions_per_game": whole.decisions,
         "simulations_per_game": whole.simulations,
-        "decisions_of_each_game": decisions_of_each_game,
-        "spread_share": spread_share,
-        **caution(spread_share, decisions_of_each_game),
+        **whole.stages(spread_share, simulations_of_each_game),
         **gpu.means(),
     }
 

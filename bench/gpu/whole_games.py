@@ -6,7 +6,7 @@ takes the same number of them whatever the network answers and the cache remembe
 
     games/s = simulations/s / simulations of a whole game
 
-Leaves would not do: for one simulation of Beasty Bar networks were asked 1.2 to 1.8 times,
+Leaves would not do: for one simulation of Beasty Bar networks were asked 1.0 to 1.8 times,
 depending on what they answer and how many games share the cache. What is not the network's own is
 the length of a game: it is the mean of games with an even-handed evaluator, which a fresh network
 resembles.
@@ -33,6 +33,15 @@ class GameSize:
     @property
     def simulations_of_a_decision(self):
         return self.simulations / self.decisions
+
+    def stages(self, spread_share, simulations_of_each_game):
+        """How evenly a window has all stages of games, with a caution where that is doubtful."""
+        decisions = simulations_of_each_game / self.simulations_of_a_decision
+        return {
+            "spread_share": spread_share,
+            "decisions_of_each_game": decisions,
+            **caution(spread_share, decisions),
+        }
 
 
 def decisions_in(episode):

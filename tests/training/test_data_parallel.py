@@ -39,8 +39,10 @@ def together(trainer, num_processes=2):
 
 
 def batches_of(game, num_batches, batch_size=48):
-    window = Window(game, 1000)
-    for data in zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=4, num_threads=0):
+    # So many games that hardly an action is met only where it is forced: its gradients would be
+    # rounding alone, of which Adam makes whole steps.
+    window = Window(game, 10_000)
+    for data in zf.selfplay.play(game, "hash", num_episodes=64, num_simulations=4, num_threads=0):
         window.add(window_rows(game, [zf.games.Episode.decode(data)]))
     sampler = Sampler(window, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
@@ -72,9 +74,8 @@ def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=1e-
 
 # Their networks have no batch norm. In both, only some rows have a policy, and not as many in one
 # half of a batch as in the other: a mean of the halves' means would be another number.
-# Adam makes whole steps of gradients that are rounding alone, of which Beasty Bar has more.
-@pytest.mark.parametrize(("name", "weights_differ_by"), [("backgammon", 1e-3), ("beastybar", 3e-3)])
-def test_two_processes_learn_what_one_does_from_the_same_batches(name, weights_differ_by):
+@pytest.mark.parametrize("name", ["backgammon", "beastybar"])
+def test_two_processes_learn_what_one_does_from_the_same_batches(name):
     game = zf.games.get(name)
     batches = batches_of(game, 20)
     with_policy = [batch.rows_B["has_policy"] for batch in batches]
@@ -83,7 +84,7 @@ def test_two_processes_learn_what_one_does_from_the_same_batches(name, weights_d
     expected = trained(one, batches)
     with together(two):
         reports = trained(two, batches)
-    assert_same_course(reports, expected, two, one, weights_differ_by)
+    assert_same_course(reports, expected, two, one)
     assert reports[-1].values["loss"] < reports[0].values["loss"] - 0.1
 
 
