@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerofleet.arena.heuristics import HEURISTICS
-from zerofleet.arena.match_result import game_text
 from zerofleet.arena.player import Player
 from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
@@ -33,7 +32,7 @@ from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.metrics import needed
 from zerofleet.search import RootName
-from zerofleet.weights import BestWeights, all_best, find_best
+from zerofleet.weights import best_of
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
@@ -125,24 +124,13 @@ def load_evaluator(game: Game, text: str, source: str, device: str) -> "Evaluato
     from zerofleet.infer.load import load, load_file
 
     if source == "best":
-        return load_file(best_of(game).path, game, device=device)
+        return load_file(best_of(game.name, game.options).path, game, device=device)
     kind, _, rest = source.partition(":")
     if kind == "file":
         return load_file(Path(rest), game, device=device)
     run, at, step = rest.partition("@")
     number = count_of(text, "@STEP", step, least=0) if at else None
     return load(run, number, game=game, device=device)
-
-
-def best_of(game: Game) -> BestWeights:
-    """The weights that come with zerofleet for a game; an error names those that have some."""
-    best = find_best(game.name, game.options)
-    if best is None:
-        known = "; ".join(map(str, all_best())) or "none"
-        raise Unsupported(
-            f"no weights come with zerofleet for {game_text(game)}; there are some for: {known}"
-        )
-    return best
 
 
 def values_of(

@@ -44,6 +44,14 @@ def train(
     config_file: Annotated[
         Path | None, typer.Option("--config", help="Your own file of settings instead of a preset.")
     ] = None,
+    start_from: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="WEIGHTS",
+            help="Begin a new run with these weights: best, run:NAME[@STEP] or file:PATH.",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
@@ -101,7 +109,7 @@ def train(
     # Only now: it loads torch.
     from zerofleet.fleet.api import train_run
 
-    trained = train_run(name, config, [track], screen_for(name, config))
+    trained = train_run(name, config, [track], screen_for(name, config), start_from)
     say_what_now(trained, game)
 
 

@@ -1,6 +1,7 @@
 """Training from Python: zf.train("connect4", preset="fast", run="c4", minutes=30)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from zerofleet import games, nets
 from zerofleet.config import Config
@@ -9,10 +10,13 @@ from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import refuse_unsaid_size
 from zerofleet.fleet.local import train as train_here
 from zerofleet.fleet.screen import PlainScreen, Screen
+from zerofleet.games import Game
+from zerofleet.infer.load import network_of, weights_named
 from zerofleet.metrics import Tracker, open_sinks
-from zerofleet.run_folders import Run, config_for, create_or_open
+from zerofleet.nets import NetworkSpec
+from zerofleet.run_folders import Run, config_for, create_or_open, run_names
 from zerofleet.run_games import default_name
-from zerofleet.weights import WeightsStore
+from zerofleet.weights import Weights, WeightsStore
 
 
 def train(
@@ -22,22 +26,29 @@ def train(
     *,
     minutes: float | None = None,
     steps: int | None = None,
+    start_from: str | None = None,
     settings: Sequence[str] = (),
     **options: int | str,
 ) -> Run:
     """Trains a network by self-play, or goes on with a run that exists; gives the run.
 
     `settings` are texts such as "search.num_simulations=64", `options` those of the game. A run
-    that exists keeps its settings, but for those given here.
+    that exists keeps its settings, but for those given here. A new run begins with random weights,
+    or with those that `start_from` names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH".
     """
     limits = {"stop.minutes": minutes, "stop.steps": steps}
     given = [f"{name}={value}" for name, value in limits.items() if value is not None]
     name = run or default_name(game, preset or "fast")
-    return train_run(name, config_for(name, game, preset, None, [*settings, *given], options))
+    config = config_for(name, game, preset, None, [*settings, *given], options)
+    return train_run(name, config, start_from=start_from)
 
 
 def train_run(
-    name: str, config: Config, trackers: Sequence[Tracker] = (), screen: Screen | None = None
+    name: str,
+    config: Config,
+    trackers: Sequence[Tracker] = (),
+    screen: Screen | None = None,
+    start_from: str | None = None,
 ) -> Run:
     """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
     # A run cannot change its network, so a wrong one is refused before there is a run; and so are
@@ -45,15 +56,49 @@ def train_run(
     plan_devices(config)
     refuse_unsaid_size(config)
     game = games.get(config.game.name, **config.game.options)
-    nets.build(game, config.network.preset, **config.network.options)
+    network = nets.build(game, config.network.preset, **config.network.options)
+    first = None
+    if start_from is not None:
+        if name in run_names():
+            raise Inconsistent(
+                f"run {name} exists already, and --from begins a new one; use another name"
+            )
+        first = first_weights(start_from, game, network.spec)
     screen = screen or PlainScreen()
     with create_or_open(name, config, screen.say) as run:
         refuse_without_checkpoints(run)
+        if first is not None:
+            WeightsStore(run.weights).publish(first)
         sinks = open_sinks(
             ["tensorboard", *trackers], run.folder, run.name, run.facts.id, config.model_dump()
         )
         train_here(config, run, sinks, screen)
     return run
+
+
+def first_weights(source: str, game: Game, wanted: NetworkSpec) -> Weights:
+    """The weights that a source names, as step 0 of a new run; refused unless they fit its network.
+
+    Options that a network has gained since they were written count as their defaults.
+    """
+    weights = weights_named(source, game)
+    network, _ = network_of(weights, game)
+    if network.spec != wanted:
+        raise Inconsistent(
+            f"--from {source}: its network is {network.spec.network_text}, the run's is "
+            f"{wanted.network_text}; {fitting_settings(game, network.spec)}"
+        )
+    return replace(weights, version=0, spec=network.spec.to_dict())
+
+
+def fitting_settings(game: Game, spec: NetworkSpec) -> str:
+    """How to ask for the network of a spec."""
+    sets = [f"{name}: {value}" for name, value in spec.options.items()]
+    for preset in nets.presets(game.name):
+        if nets.build(game, preset).spec.kind == spec.kind:
+            options = f"{{{', '.join(sets)}}}"
+            return f"--set network.preset={preset} --set 'network.options={options}' fits"
+    return "no preset has such a network"
 
 
 def refuse_without_checkpoints(run: Run) -> None:

@@ -78,12 +78,15 @@ class Session:
             pick_device(self.devices.training[0]),
             config.run.compile_training,
         )
+        weights = WeightsStore(run.weights)
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
         found, faults = checkpoints.load_newest()
         state: dict[str, Any] = {"num_starts": 0, "num_rounds": 0}
         if found is not None:
             trainer.restore(found.tensors, found.rest["trainer"])
             state = found.rest
+        elif 0 in weights.versions():
+            trainer.begin_with(weights.load(0).tensors)
         if len(self.devices.training) > 1:
             stack.enter_context(
                 train_together(trainer, self.devices.training, self.plan.training, config.run.seed)
@@ -118,7 +121,7 @@ class Session:
             trainer,
             replay,
             checkpoints,
-            WeightsStore(run.weights),
+            weights,
             self.bus,
             self.metrics,
             self.disk,

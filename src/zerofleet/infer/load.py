@@ -5,12 +5,12 @@ from pathlib import Path
 from torch import from_numpy
 
 from zerofleet import nets
-from zerofleet.errors import Inconsistent
+from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
 from zerofleet.infer.evaluator import Evaluator
 from zerofleet.infer.make import EvaluatorKind, make_evaluator
 from zerofleet.run_folders import find
-from zerofleet.weights import Weights, WeightsStore, read_weights
+from zerofleet.weights import Weights, WeightsStore, best_of, read_weights
 
 
 def load_network(
@@ -20,19 +20,35 @@ def load_network(
 
     An error says so where they are for another game than the run's, or than `game`.
     """
-    found = find(run)
-    store = WeightsStore(found.weights)
-    if step is None:
-        weights, faults = store.load_newest()
-        if weights is None:
-            what = "; ".join(faults) or "it has not come to its first checkpoint"
-            raise Inconsistent(f"run {run} has no weights: {what}")
-    else:
-        weights = store.load(step)
-    network, version = network_of(weights, found.game())
+    network, version = network_of(weights_of_run(run, step), find(run).game())
     if game is not None:
         nets.refuse_mismatch(network.spec, game)
     return network, version
+
+
+def weights_of_run(run: str, step: int | None = None) -> Weights:
+    """The newest good weights of a run, or those of a step."""
+    store = WeightsStore(find(run).weights)
+    if step is not None:
+        return store.load(step)
+    weights, faults = store.load_newest()
+    if weights is None:
+        what = "; ".join(faults) or "it has not come to its first checkpoint"
+        raise Inconsistent(f"run {run} has no weights: {what}")
+    return weights
+
+
+def weights_named(source: str, game: Game) -> Weights:
+    """The weights that a player's text names: best, run:NAME, run:NAME@STEP or file:PATH."""
+    kind, _, rest = source.partition(":")
+    if source == "best":
+        return read_weights(best_of(game.name, game.options).path, "best")
+    if kind == "file" and rest:
+        return read_weights(Path(rest), rest)
+    run, at, step = rest.partition("@")
+    if kind != "run" or not run or (at and not step.isdecimal()):
+        raise BadText(f"{source!r} names no weights; write best, run:NAME[@STEP] or file:PATH")
+    return weights_of_run(run, int(step) if at else None)
 
 
 def network_of(weights: Weights, game: Game) -> tuple[nets.Network, int]:

@@ -1,13 +1,14 @@
 """Makes steps: a batch in, better weights out, with a moving average of them for play."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from zerofleet.config import TrainConfig
@@ -168,6 +169,17 @@ class Trainer:
             for name, value in entry.items():
                 tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
         return tensors, {"step_count": self.step_count, "scale": self._step.scaler.state_dict()}
+
+    def begin_with(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Takes weights of such a network before the first step; they are the average too."""
+        with self.on_own_stream():
+            self.network.take(
+                {name: torch.from_numpy(each) for name, each in tensors.items()},
+                "the first weights",
+            )
+            for name, value in self.network.state_dict().items():
+                self._step.average[name].copy_(value)
+        self.wait()
 
     def restore(self, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
         """Goes back to what `state` gave, of such a network."""

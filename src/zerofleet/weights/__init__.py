@@ -1,6 +1,6 @@
 """Versioned weights: published, found, checked before use. Bytes only: no network is known here."""
 
-from zerofleet.weights.best import BestWeights, all_best, best_folder, find_best
+from zerofleet.weights.best import BestWeights, all_best, best_folder, best_of, find_best
 from zerofleet.weights.store import BadWeights, Weights, WeightsStore, read_weights
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "WeightsStore",
     "all_best",
     "best_folder",
+    "best_of",
     "find_best",
     "read_weights",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from zerofleet.errors import BadBytes
+from zerofleet.errors import BadBytes, Unsupported
 from zerofleet.files import own_folder
 
 TENSORS, MANIFEST = "weights.safetensors", "weights.json"
@@ -51,6 +51,18 @@ def find_best(game: str, options: Mapping[str, str]) -> BestWeights | None:
         if (best.game, best.options) == (game, options):
             return best
     return None
+
+
+def best_of(game: str, options: Mapping[str, str]) -> BestWeights:
+    """The same; an error names the games that have some."""
+    best = find_best(game, options)
+    if best is None:
+        wanted = " ".join([game, *(f"{name}={text}" for name, text in options.items())])
+        known = "; ".join(map(str, all_best())) or "none"
+        raise Unsupported(
+            f"no weights come with zerofleet for {wanted}; there are some for: {known}"
+        )
+    return best
 
 
 def read_manifest(path: Path) -> BestWeights:
