@@ -17,7 +17,7 @@ CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 help:
 	@echo 'make test             everything that takes minutes: what must pass before a commit'
-	@echo 'make train            train an agent: GAME=beastybar PRESET=fast MINUTES=8 (with ratings under ten)'
+	@echo 'make train            train an agent: GAME=beastybar MINUTES=8 (with ratings under ten)'
 	@echo '                      also make train-fast, train-standard, train-production'
 	@echo
 	@echo 'make venv             the virtual environment .venv, with the package and its tools in it'
@@ -123,12 +123,13 @@ bench: venv
 	$(BIN)/zerofleet bench core
 
 # What is trained, how, and for how long; `make train GAME=connect4 MINUTES=30`. Again goes on with the same run.
-# With ratings and report at its end, eight minutes are less than ten. The larger presets end by Ctrl-C.
+# With ratings and report at its end, eight minutes are less than ten. Without PRESET it is the one that fits this
+# machine; the larger ones, where they are named, end by Ctrl-C.
 GAME ?= beastybar
-PRESET ?= fast
-MINUTES ?= $(if $(filter fast,$(PRESET)),8)
+PRESET ?=
+MINUTES ?= $(if $(filter-out fast,$(PRESET)),,8)
 train: venv
-	$(BIN)/zerofleet train $(GAME) --preset $(PRESET) --run $(GAME)-$(PRESET) $(if $(MINUTES),--minutes $(MINUTES))
+	$(BIN)/zerofleet train $(GAME) $(if $(PRESET),--preset $(PRESET)) $(if $(MINUTES),--minutes $(MINUTES))
 
 train-fast train-standard train-production: train-%:
 	$(MAKE) train PRESET=$*

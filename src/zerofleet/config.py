@@ -69,7 +69,11 @@ def presets_folder() -> Path:
 
 
 def preset_names(game: str) -> list[str]:
-    """The presets of a game."""
+    """The presets of a game; those of one's own share theirs."""
+    if games.is_source(game):
+        game = OWN_GAME
+    elif game not in [*trainable_games(), OWN_GAME]:
+        raise Unsupported(unknown_name("game", game, trainable_games()))
     return sorted(path.stem for path in (presets_folder() / game).glob("*.yaml"))
 
 
@@ -93,13 +97,11 @@ def load(
     `game` may say where a game of one's own is; those share the presets in configs/own.
     """
     own = games.is_source(game)
-    folder = OWN_GAME if own else game
-    if not own and game not in trainable_games():
-        raise Unsupported(unknown_name("game", game, trainable_games()))
+    presets = preset_names(game)
     if path is None:
-        if preset not in preset_names(folder):
-            raise Unsupported(unknown_name("preset", preset, preset_names(folder)))
-        path = presets_folder() / folder / f"{preset}.yaml"
+        if preset not in presets:
+            raise Unsupported(unknown_name("preset", preset, presets))
+        path = presets_folder() / (OWN_GAME if own else game) / f"{preset}.yaml"
     settings = read_settings(path)
     given = [override_of(text) for text in overrides] + [
         Override(("game", "options", name), value, f"--option {name}={value}")

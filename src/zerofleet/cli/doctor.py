@@ -6,7 +6,7 @@ import typer
 
 from zerofleet.cli.doctor_found import Finding, hardware, libraries, programs
 from zerofleet.cli.output import print_table
-from zerofleet.config import RunConfig
+from zerofleet.config import RunConfig, preset_names
 
 
 def doctor(
@@ -47,11 +47,13 @@ def graphics() -> list[Finding]:
 
 def plan() -> dict[str, str]:
     # Only now: it loads torch.
+    from zerofleet.fleet.machine import fitting_preset, this_machine
     from zerofleet.fleet.threads import plan_threads
-    from zerofleet.infer import pick_device
 
-    device = pick_device().type
+    machine = this_machine()
+    device = machine.device
     return {
+        "preset": f"{fitting_preset(machine, preset_names('connect4'))} (where none is named)",
         "device": f"{device} (run.device=auto)",
         "evaluator": f"{'ONNX Runtime' if device == 'cpu' else 'torch'} (run.evaluator=auto)",
         "threads": str(plan_threads(RunConfig(), device)).removeprefix("threads: "),

@@ -15,6 +15,7 @@ from zerofleet.cli.report import write_report
 from zerofleet.cli.report_data import last_of_each_opponent
 from zerofleet.config import Config
 from zerofleet.errors import ZerofleetError
+from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
 from zerofleet.run_folders import Run, config_for
@@ -35,7 +36,7 @@ def train(
         str | None,
         typer.Option(
             help="fast (two CPU cores), standard (a GPU) or production (a big one); most games "
-            "have h100, h200, h200_8min and h100_8gpu too."
+            "have h100, h200, h200_8min and h100_8gpu too. Else the one that fits this machine."
         ),
     ] = None,
     run: Annotated[
@@ -84,7 +85,8 @@ def train(
 ) -> None:
     """Train a network by self-play, or go on with a run that exists.
 
-    A run that exists keeps its settings, but for those given here. Ctrl-C ends it after the step
+    Without --preset a new run takes the one that fits this machine, and says so. A run that exists
+    keeps its settings, but for those given here. Ctrl-C ends it after the step
     at hand, a deterministic one after the steps of its round; the same command goes on.
 
     Example: zerofleet train connect4 --preset fast --run c4 --minutes 30
@@ -100,11 +102,15 @@ def train(
         "run.deterministic": deterministic,
         "run.seed": seed,
     }
-    overrides = [f"{name}={value}" for name, value in given.items() if value is not None]
-    name = run or default_name(game, config_file.stem if config_file else preset or "fast")
-    config = config_for(
-        name, game, preset, config_file, [*(settings or []), *overrides], option_values(option)
-    )
+    overrides = [
+        *(settings or []),
+        *(f"{name}={value}" for name, value in given.items() if value is not None),
+    ]
+    if config_file:
+        name = run or default_name(game, config_file.stem)
+    else:
+        name, preset = name_and_preset(game, run, preset, overrides)
+    config = config_for(name, game, preset, config_file, overrides, option_values(option))
 
     # Only now: it loads torch.
     from zerofleet.fleet.api import train_run

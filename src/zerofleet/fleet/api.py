@@ -9,13 +9,13 @@ from zerofleet.errors import Inconsistent
 from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import refuse_unsaid_size
 from zerofleet.fleet.local import train as train_here
+from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.games import Game
 from zerofleet.infer.load import network_of, weights_named
 from zerofleet.metrics import Tracker, open_sinks
 from zerofleet.nets import NetworkSpec
 from zerofleet.run_folders import Run, config_for, create_or_open, run_names
-from zerofleet.run_games import default_name
 from zerofleet.weights import Weights, WeightsStore
 
 
@@ -32,14 +32,16 @@ def train(
 ) -> Run:
     """Trains a network by self-play, or goes on with a run that exists; gives the run.
 
-    `settings` are texts such as "search.num_simulations=64", `options` those of the game. A run
-    that exists keeps its settings, but for those given here. A new run begins with random weights,
-    or with those that `start_from` names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH".
+    Without a preset a new run takes the one that fits this machine. `settings` are texts such as
+    "search.num_simulations=64", `options` those of the game. A run that exists keeps its settings,
+    but for those given here. A new run begins with random weights, or with those that `start_from`
+    names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH".
     """
     limits = {"stop.minutes": minutes, "stop.steps": steps}
     given = [f"{name}={value}" for name, value in limits.items() if value is not None]
-    name = run or default_name(game, preset or "fast")
-    config = config_for(name, game, preset, None, [*settings, *given], options)
+    overrides = [*settings, *given]
+    name, preset = name_and_preset(game, run, preset, overrides)
+    config = config_for(name, game, preset, None, overrides, options)
     return train_run(name, config, start_from=start_from)
 
 

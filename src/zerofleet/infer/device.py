@@ -49,5 +49,11 @@ def device_text(device: torch.device) -> str:
     """For people: cuda, NVIDIA H200, 139 GiB."""
     if device.type != "cuda":
         return device.type
+    name, memory_bytes = gpu_name_and_memory(device)
+    return f"cuda, {name}, {memory_bytes / 2**30:.0f} GiB"
+
+
+def gpu_name_and_memory(device: torch.device) -> tuple[str, int]:
+    """Of a CUDA GPU; the memory in bytes."""
     found = torch.cuda.get_device_properties(device)
-    return f"cuda, {found.name}, {found.total_memory / 2**30:.0f} GiB"
+    return found.name, found.total_memory

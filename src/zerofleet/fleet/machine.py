@@ -1,0 +1,87 @@
+"""The preset that fits a machine, for a run that is begun without one."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zerofleet.config import preset_names
+from zerofleet.run_folders import run_names
+from zerofleet.run_games import default_name
+from zerofleet.settings_text import override_of
+
+BIG_GPU_BYTES, BIG_GPU_CORES = 40 * 2**30, 8
+"""What a GPU and the processor that feeds it must have for the preset production."""
+
+NAMED_PRESETS = (("H100", 8, "h100_8gpu"), ("H100", 1, "h100"), ("H200", 1, "h200"))
+"""Part of a GPU's name, how many of them there must be, and the preset that is made for them."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What decides how large a run can be."""
+
+    device: str
+    """cuda, mps or cpu."""
+    num_cores: int
+    gpu_name: str = ""
+    num_gpus: int = 0
+    gpu_memory_bytes: int = 0
+    """Of each."""
+
+    def __str__(self) -> str:
+        cores = f"{self.num_cores} CPU cores" if self.num_cores > 1 else "one CPU core"
+        if self.device == "cpu":
+            return f"{cores} without a GPU"
+        if self.device == "mps":
+            return f"the GPU of this Mac and {cores}"
+        memory = f"{self.gpu_memory_bytes / 2**30:.0f} GiB"
+        return f"{self.num_gpus} {self.gpu_name} ({memory}) and {cores}"
+
+
+def this_machine(device: str = "auto") -> Machine:
+    """The machine as seen by a run with that run.device."""
+    # Only now: it loads torch.
+    from zerofleet.infer.device import count_devices, gpu_name_and_memory, pick_device
+
+    num_cores = len(os.sched_getaffinity(0))
+    picked = pick_device(device)
+    if picked.type != "cuda":
+        return Machine(picked.type, num_cores)
+    gpu_name, memory_bytes = gpu_name_and_memory(picked)
+    return Machine(picked.type, num_cores, gpu_name, count_devices("cuda"), memory_bytes)
+
+
+def fitting_preset(machine: Machine, presets: Sequence[str]) -> str:
+    """The largest of a game's presets that the machine can make use of."""
+    if machine.device == "cpu":
+        return "fast"
+    for part, least, preset in NAMED_PRESETS:
+        if part in machine.gpu_name and machine.num_gpus >= least and preset in presets:
+            return preset
+    is_big = machine.gpu_memory_bytes >= BIG_GPU_BYTES and machine.num_cores >= BIG_GPU_CORES
+    return "production" if is_big else "standard"
+
+
+def name_and_preset(
+    game: str,
+    run: str | None,
+    preset: str | None,
+    overrides: Sequence[str],
+    say: Callable[[str], None] = print,
+) -> tuple[str, str | None]:
+    """The run that is meant, and the preset that it begins with: the one named, or the one that
+    fits this machine, which is said. None for a run that exists: it has its settings."""
+    if preset is not None:
+        return run or default_name(game, preset), preset
+    if run in run_names():
+        return run, None
+    presets = preset_names(game)
+    given = [override_of(text) for text in overrides]
+    devices = [str(each.value) for each in given if each.place == ("run", "device")]
+    machine = this_machine(*devices[-1:])
+    preset = fitting_preset(machine, presets)
+    name = run or default_name(game, preset)
+    if name in run_names():
+        return name, None
+    say(f"no preset was named: taking {preset}, which fits {machine}")
+    return name, preset
