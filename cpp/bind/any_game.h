@@ -63,6 +63,8 @@ class AnySearch {
     virtual Result<bool> begin(const AnyPosition& root, const SearchOptions& options,
                                uint64_t seed) = 0;
     virtual bool finished() const = 0;
+    virtual bool solved() const = 0;
+    virtual void stop() = 0;
     // Writes a leaf's observation, gives the number to answer it by or -1.
     virtual int gather(uint8_t* observation) = 0;
     // Needs a number that gather gave and that was not answered yet. False where a number in the

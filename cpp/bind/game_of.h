@@ -107,6 +107,8 @@ class SearchOf final : public AnySearch {
         return true;
     }
     bool finished() const override { return search_.finished(); }
+    bool solved() const override { return search_.solved(); }
+    void stop() override { search_.stop(); }
     int gather(uint8_t* observation) override { return search_.gather(observation); }
     bool absorb(int slot, const Evaluation& evaluation) override {
         return search_.absorb(slot, evaluation);

@@ -65,6 +65,11 @@ class PySearchBatch {
                            [](const auto& search) { return search->finished(); });
     }
 
+    void stop(bool only_solved) {
+        for (const auto& search : searches_)
+            if (!only_solved || search->solved()) search->stop();
+    }
+
     void run(int num_leaves) {
         if (evaluators_.empty())
             raise({Error::Kind::illegal, "these searches have no evaluator of the core"});
@@ -202,6 +207,9 @@ void bind_search(nb::module_& m) {
              "positions"_a, "settings"_a, "seeds"_a, "evaluator"_a.none(),
              "evaluator is one of the core by name, or None where `gather` and `absorb` are used.")
         .def_prop_ro("finished", &PySearchBatch::finished, "Whether all are.")
+        .def("stop", &PySearchBatch::stop, "only_solved"_a = false,
+             "Begins no further simulations of any search, or of those whose root is proven; each "
+             "still ends those in flight, and has one at least. Not for Gumbel roots.")
         .def("run", &PySearchBatch::run, "num_leaves"_a,
              "Goes on for at most so many leaves of each.")
         .def("gather", &PySearchBatch::gather,

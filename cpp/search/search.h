@@ -69,6 +69,12 @@ class Search {
         return num_completed_ >= options_.num_simulations || (memory_full_ && num_out_ == 0);
     }
     uint32_t num_simulations() const { return num_completed_; }
+    // Whether the root's value is proven: what to play does not change any more.
+    bool solved() const { return root_node_ != kNoIndex && tree_.node(root_node_).solved; }
+
+    // Begins no further simulation, once there is one; those in flight are still to be answered.
+    // Not for Gumbel, whose rounds are planned for the whole budget.
+    void stop() { options_.num_simulations = std::max<uint32_t>(1, num_started_); }
 
     // Runs simulations until one needs an evaluation: writes the observation to be evaluated and
     // gives the number to answer it by. Gives -1 where there is none now: the budget is spent, all
