@@ -316,3 +316,12 @@ def test_all_games_won_leaves_a_doubt():
     found = estimate([1.0] * 50, 0, 1)
     assert 0.9 < found.low < 0.97
     assert found.high == 1
+
+
+def test_players_with_seconds_play_a_match_and_pass_a_gate():
+    timed = "playout,seconds=0.001"
+    played = zf.arena.match("gomoku", timed, "random", num_games=4, size=3, line=3)
+    assert len(played.played) == 4
+    assert played.first == timed
+    tested = zf.arena.gate("gomoku", timed, "random", max_games=4, size=3, line=3)
+    assert tested.verdict in ("accepted", "rejected", "undecided")

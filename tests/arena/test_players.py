@@ -46,6 +46,14 @@ def test_an_unknown_text_names_the_known_forms():
         ("beastybar", "run:bb,speed=9", "unknown setting 'speed=9'"),
         ("beastybar", "run:bb,sims=50,greedy", "greedy has no tree"),
         ("gomoku", "best,speed=9", "unknown setting 'speed=9'"),
+        ("connect4", "playout-5,sims=6", "sims is given twice"),
+        ("connect4", "playout,sims=0", "sims=N needs a whole number from 1 on"),
+        ("connect4", "playout,greedy", "greedy needs a network's values"),
+        ("connect4", "playout,seconds=0", "seconds=S needs a number above 0"),
+        ("connect4", "playout,seconds=nan", "seconds=S needs a number above 0"),
+        ("connect4", "playout,seconds=soon", "seconds=S needs a number above 0"),
+        ("connect4", "best,sims=9,seconds=1", "sims=N or seconds=S, not both"),
+        ("connect4", "best,root=gumbel,seconds=1", "seconds=S does not go with it"),
         ("beastybar", "run:bb@x", "@STEP needs a whole number"),
         ("beastybar", "run:bc", "unknown run bc; known: bb"),
         ("beastybar", "run:bb@8", "weights 8 refused"),
@@ -86,6 +94,15 @@ def test_a_playout_player_plays_what_an_analysis_finds(name, random_positions):
     chosen = zf.arena.player(name, "playout-60").choose_many(positions, range(10))
     for position, seed, action in zip(positions, range(10), chosen, strict=True):
         assert action == zf.search.analyse(position, "playout", 60, seed).best_action
+
+
+@pytest.mark.parametrize("text", ["playout,seconds=0.01", "run:bb,seconds=0.01"])
+def test_a_player_with_seconds_moves_by_the_clock(text, run_of_beastybar, random_positions):
+    positions = random_positions("beastybar", 3)
+    player = zf.arena.player("beastybar", text)
+    for position, action in zip(positions, player.choose_many(positions, range(3)), strict=True):
+        assert action in position.legal_actions()
+    assert player.analyse(positions[0]).num_simulations > 0
 
 
 def test_a_forced_action_needs_no_search():

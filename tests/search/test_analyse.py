@@ -237,6 +237,47 @@ def test_a_small_memory_ends_the_search_early_and_it_says_so() -> None:
     assert not zf.search.analyse(GOMOKU.new_position(), num_simulations=100).memory_full
 
 
+# ---- by the clock
+
+
+@pytest.mark.parametrize("name", zf.games.names())
+@pytest.mark.parametrize("max_leaves", [1, 8])
+def test_seconds_end_a_search_whose_visits_are_its_simulations(name: str, max_leaves: int) -> None:
+    position = zf.games.get(name).new_position(seed=1)
+    game = position.game
+
+    def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        count = len(observations)
+        outcomes = np.full((count, len(game.outcomes)), 1 / len(game.outcomes), np.float32)
+        return np.zeros((count, game.num_actions), np.float32), outcomes
+
+    for evaluator in (evaluate, "playout"):
+        analysis = zf.search.analyse(position, evaluator, seconds=0.02, max_leaves=max_leaves)
+        assert analysis.num_simulations > 0
+        assert sum(analysis.visits.values()) == analysis.num_simulations
+
+
+def test_a_moment_is_enough_for_one_simulation() -> None:
+    assert zf.search.analyse(CONNECT4.new_position(), uniform, seconds=1e-9).num_simulations == 1
+
+
+def test_many_searches_share_seconds_and_memory() -> None:
+    positions = [GOMOKU.new_position()] * 3
+    found = zf.search.search_many(positions, "playout", None, [1, 2, 3], seconds=0.02)
+    assert all(result.num_simulations > 0 for result in found)
+
+
+def test_a_proven_root_needs_no_further_seconds() -> None:
+    analysis = zf.search.analyse(CONNECT4.from_text("121212"), uniform, seconds=1000)
+    assert analysis.solved
+    assert analysis.position.action_text(analysis.best_action) == "1"
+
+
+def test_a_full_memory_ends_a_search_before_its_seconds() -> None:
+    analysis = zf.search.analyse(GOMOKU.new_position(), seconds=1000, max_bytes=200_000)
+    assert analysis.memory_full
+
+
 # ---- settings
 
 
@@ -254,6 +295,10 @@ def test_every_setting_of_the_core_is_a_keyword() -> None:
         ({"c_puct": "wide"}, BadText, "c_puct must be .* got 'wide'"),
         ({"num_simulations": 0}, BadText, "num_simulations must be a whole number from 1 to"),
         ({"num_simulations": 10.5}, BadText, "num_simulations must be a whole number .* got 10.5"),
+        ({"seconds": 0}, BadText, "seconds must be a number above 0, got 0"),
+        ({"seconds": float("inf")}, BadText, "seconds must be a number above 0, got inf"),
+        ({"seconds": 1, "num_simulations": 5}, BadText, "num_simulations or seconds: give one"),
+        ({"seconds": 1, "root": "gumbel"}, Unsupported, "so seconds do not go with it"),
         ({"prove": 3}, BadText, "prove must be False or True, got 3"),
         ({"root": "uct"}, BadText, "root must be puct or gumbel, got 'uct'"),
         ({"evaluator": "unifrm"}, Unsupported, "unknown evaluator unifrm; did you mean uniform?"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zerofleet.arena.elo import expected_score
-from zerofleet.arena.match import PAIRS_AT_ONCE, Pairing, PlayerSource
+from zerofleet.arena.match import Pairing, PlayerSource
 from zerofleet.arena.match_result import Match
 from zerofleet.arena.players import game_of
 from zerofleet.arena.starts import opening_of_each_pair
@@ -139,7 +139,7 @@ def gate(
     starts = opening_of_each_pair(game, seed, max_games // 2)
     test = SequentialTest(hypotheses or Hypotheses())
     matches: list[Match] = []
-    at_once = PAIRS_AT_ONCE * pairing.num_threads
+    at_once = pairing.pairs_at_once * pairing.num_threads
     for begin in range(0, len(starts), at_once):
         numbers = range(begin, min(begin + at_once, len(starts)))
         step = pairing.play({pair: starts[pair] for pair in numbers})

@@ -9,7 +9,7 @@ from threading import Event, Lock
 from zerofleet.arena.match_result import Match, PlayedGame
 from zerofleet.arena.pairs import play_pairs
 from zerofleet.arena.player import Player
-from zerofleet.arena.players import game_of, player_maker
+from zerofleet.arena.players import game_of, is_timed, player_maker
 from zerofleet.arena.starts import opening_of_each_pair
 from zerofleet.errors import BadText
 from zerofleet.games import Game
@@ -17,6 +17,10 @@ from zerofleet.games import Game
 PAIRS_AT_ONCE = 32
 """Pairs of a block, whose games go on together. Fixed, so that the batches that a network gets, and
 with them its answers to the last bit, do not depend on the number of threads."""
+
+TIMED_PAIRS_AT_ONCE = 1
+"""The same where a player has seconds per move: it searches one position at a time, so that larger
+blocks would only leave threads without work."""
 
 PlayerSource = str | Callable[[], Player]
 """A player's text; or what makes one, called once per thread."""
@@ -71,6 +75,8 @@ class Pairing:
         make_first = maker_of(game, first)
         make_second = make_first if second == first else maker_of(game, second)
         self._makers = (make_first, make_second)
+        timed = any(isinstance(source, str) and is_timed(source) for source in (first, second))
+        self.pairs_at_once = TIMED_PAIRS_AT_ONCE if timed else PAIRS_AT_ONCE
 
     def play(
         self,
@@ -80,8 +86,8 @@ class Pairing:
         """Plays the pairs whose numbers and openings are in `starts`, two games each."""
         numbers = list(starts)
         blocks = [
-            {pair: starts[pair] for pair in numbers[at : at + PAIRS_AT_ONCE]}
-            for at in range(0, len(numbers), PAIRS_AT_ONCE)
+            {pair: starts[pair] for pair in numbers[at : at + self.pairs_at_once]}
+            for at in range(0, len(numbers), self.pairs_at_once)
         ]
         num_threads = min(self.num_threads, len(blocks))
         played: list[list[PlayedGame]] = [[] for _ in blocks]

@@ -3,20 +3,23 @@
     random                    each legal action as likely
     heuristic                 simple rules, in each of zerofleet's own games; in Beasty Bar also
                               aggressive and defensive
-    playout-N                 plain Monte Carlo tree search, N simulations
+    playout                   plain Monte Carlo tree search; playout-N is short for playout,sims=N
     best                      the weights that come with zerofleet for this variant of the game
     run:NAME                  the newest weights of a run; run:NAME@STEP those of a step
     file:PATH                 weights in a safetensors file, its manifest beside it
     gnubg-0, gnubg-1, gnubg-2 GNU Backgammon, looking so many plies ahead
     gomocup:PATH              a program that speaks the Gomocup protocol
 
-Behind best, run: and file: may follow, after commas: sims=N (simulations; 200, and 0 is the
-network's policy alone), root=puct or root=gumbel, or greedy (the resulting position of best value,
-no tree).
+Behind playout, best, run: and file: may follow, after commas: sims=N (simulations per move) or
+seconds=S (by the clock, each move of each game on its own), and root=puct or root=gumbel. Behind
+those with weights also sims=0 (the network's policy alone) or greedy (the resulting position of
+best value, no tree).
 """
 
+import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,18 +34,24 @@ from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.metrics import needed
-from zerofleet.search import RootName
+from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import best_of
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
 
 FORMS = (
-    "random, heuristic, playout-N, best[,sims=N][,greedy][,root=puct|gumbel], "
+    "random, heuristic, playout-N, playout[,seconds=S], "
+    "best[,sims=N][,seconds=S][,greedy][,root=puct|gumbel], "
     "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
 )
 NUM_SIMULATIONS = 200
 """Of a network's player, where nothing is said."""
+NUM_PLAYOUTS = 1000
+"""Simulations of playout, where nothing is said."""
+
+SETTINGS = ("root=puct", "root=gumbel", "greedy")
+"""What may be said of a search beside its budget."""
 
 Maker = Callable[[], Player]
 
@@ -72,11 +81,8 @@ def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
         return RandomPlayer
     if text in heuristics:
         return partial(heuristics[text], game)
-    if found := re.fullmatch(r"playout-(\d+)", text):
-        num_simulations = count_of(text, "playout-N", found[1], least=1)
-        return lambda: SearchPlayer(text, "playout", num_simulations)
-    if (kind in ("run", "file") and rest) or text.split(",")[0] == "best":
-        return network_maker(game, text, device)
+    if searching := SearchText.of(text):
+        return search_maker(game, searching, device)
     if found := re.fullmatch(r"gnubg-([012])", text):
         return gnubg_maker(game, int(found[1]))
     if kind == "gomocup" and rest:
@@ -85,51 +91,100 @@ def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
     raise Unsupported(f"unknown player {text!r} of {game.name}; known: {known}")
 
 
-# ---- networks
+# ---- players that search
 
 
-def network_maker(game: Game, text: str, device: str) -> Maker:
-    source, *settings = text.split(",")
-    num_simulations, greedy = NUM_SIMULATIONS, False
-    root: RootName = "puct"
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        if setting == "greedy":
-            greedy = True
-        elif name == "sims":
-            num_simulations = count_of(text, "sims=N", value, least=0)
-        elif setting == "root=puct":
-            root = "puct"
-        elif setting == "root=gumbel":
-            root = "gumbel"
-        else:
-            raise BadText(
-                f"player {text!r}: unknown setting {setting!r}; known: sims=N, greedy, "
-                "root=puct, root=gumbel"
+@dataclass(frozen=True)
+class SearchText:
+    """What the text of a player with a search or a network says."""
+
+    text: str
+    source: str
+    """playout, best, run:NAME[@STEP] or file:PATH."""
+    num_simulations: int | None
+    """None where the clock ends a search."""
+    seconds: float | None
+    root: RootName
+    greedy: bool
+
+    @staticmethod
+    def of(text: str) -> "SearchText | None":
+        """None where the text names another kind of player."""
+        source, *settings = text.split(",")
+        if found := re.fullmatch(r"playout-(\d+)", source):
+            count_of(text, "playout-N", found[1], least=1)
+            source, settings = "playout", [f"sims={found[1]}", *settings]
+        kind, _, rest = source.partition(":")
+        if source not in ("playout", "best") and not (kind in ("run", "file") and rest):
+            return None
+        values = {}
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            if name not in ("sims", "seconds") and setting not in SETTINGS:
+                raise BadText(
+                    f"player {text!r}: unknown setting {setting!r}; known: sims=N, seconds=S, "
+                    f"{', '.join(SETTINGS)}"
+                )
+            if name in values:
+                raise BadText(f"player {text!r}: {name} is given twice")
+            values[name] = value
+        if "greedy" in values and source == "playout":
+            raise BadText(f"player {text!r}: greedy needs a network's values; playout has none")
+        if "greedy" in values and len(values) > 1:
+            raise BadText(f"player {text!r}: greedy has no tree, so no other setting goes with it")
+        if "sims" in values and "seconds" in values:
+            raise BadText(f"player {text!r}: sims=N or seconds=S, not both")
+        seconds = seconds_of(text, values["seconds"]) if "seconds" in values else None
+        root: RootName = "gumbel" if values.get("root") == "gumbel" else "puct"
+        if seconds is not None and root == "gumbel":
+            raise Unsupported(
+                f"player {text!r}: root=gumbel plans its rounds for a fixed number of simulations, "
+                "so seconds=S does not go with it; use sims=N, or root=puct"
             )
-    if greedy and len(settings) > 1:
-        raise BadText(f"player {text!r}: greedy has no tree, so no other setting goes with it")
-    evaluator = load_evaluator(game, text, source, device)
-    if greedy:
-        return lambda: GreedyPlayer(text, partial(values_of, evaluator, game))
-    if num_simulations == 0:
-        return lambda: PolicyPlayer(text, evaluator)
-    return lambda: SearchPlayer(text, evaluator, num_simulations, root)
+        num_simulations = None
+        if seconds is None:
+            num_simulations = NUM_PLAYOUTS if source == "playout" else NUM_SIMULATIONS
+        if "sims" in values:
+            least = 1 if source == "playout" else 0
+            num_simulations = count_of(text, "sims=N", values["sims"], least)
+        return SearchText(text, source, num_simulations, seconds, root, "greedy" in values)
 
 
-def load_evaluator(game: Game, text: str, source: str, device: str) -> "Evaluator":
+def search_maker(game: Game, named: SearchText, device: str) -> Maker:
+    evaluator = load_evaluator(game, named, device)
+    if not isinstance(evaluator, str):
+        if named.greedy:
+            return lambda: GreedyPlayer(named.text, partial(values_of, evaluator, game))
+        if named.num_simulations == 0:
+            return lambda: PolicyPlayer(named.text, evaluator)
+    return lambda: SearchPlayer(
+        named.text, evaluator, named.num_simulations, named.root, named.seconds
+    )
+
+
+def is_timed(text: str) -> bool:
+    """Whether a player's moves take as long as its text says, by the clock."""
+    named = SearchText.of(text)
+    return named is not None and named.seconds is not None
+
+
+def load_evaluator(
+    game: Game, named: SearchText, device: str = "auto"
+) -> "CoreEvaluatorName | Evaluator":
     """Shared by all players that are made of a text: it answers many threads, each on its own."""
+    if named.source == "playout":
+        return "playout"
     needed("torch", "zerofleet[train]")
     # Only now: it loads torch.
     from zerofleet.infer.load import load, load_file
 
-    if source == "best":
+    if named.source == "best":
         return load_file(best_of(game.name, game.options).path, game, device=device)
-    kind, _, rest = source.partition(":")
+    kind, _, rest = named.source.partition(":")
     if kind == "file":
         return load_file(Path(rest), game, device=device)
     run, at, step = rest.partition("@")
-    number = count_of(text, "@STEP", step, least=0) if at else None
+    number = count_of(named.text, "@STEP", step, least=0) if at else None
     return load(run, number, game=game, device=device)
 
 
@@ -146,6 +201,16 @@ def count_of(text: str, form: str, value: str, least: int) -> int:
     if not value.isdecimal() or int(value) < least:
         raise BadText(f"player {text!r}: {form} needs a whole number from {least} on")
     return int(value)
+
+
+def seconds_of(text: str, value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < math.inf:
+        raise BadText(f"player {text!r}: seconds=S needs a number above 0")
+    return seconds
 
 
 # ---- programs of others

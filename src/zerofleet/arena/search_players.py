@@ -12,22 +12,28 @@ from zerofleet.search import (
     CoreEvaluatorName,
     Evaluate,
     RootName,
-    analyse,
     search_many,
 )
 
 
 class SearchPlayer(Player):
-    """Plays the best action of a search. The searches of all positions go on together."""
+    """Plays the best action of a search.
+
+    With a number of simulations the searches of all positions go on together. With `seconds` each
+    position is searched alone for that time, one after another: a move is what it would be in a
+    game of its own.
+    """
 
     def __init__(
         self,
         name: str,
         evaluator: CoreEvaluatorName | Evaluate,
-        num_simulations: int,
+        num_simulations: int | None,
         root: RootName = "puct",
+        seconds: float | None = None,
     ) -> None:
         self.name = name
+        self.seconds = seconds
         self._evaluator = evaluator
         self._num_simulations = num_simulations
         self._root = root
@@ -41,11 +47,30 @@ class SearchPlayer(Player):
                 choices[at] = result.best_action
         return choices
 
-    def _search(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[RootResult]:
-        return search_many(positions, self._evaluator, self._num_simulations, seeds, self._root)
-
     def analyse(self, position: Position, seed: int = 1) -> Analysis:
-        return analyse(position, self._evaluator, self._num_simulations, seed, self._root)
+        return self.analyse_many([position], [seed])[0]
+
+    def analyse_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[Analysis]:
+        """What it thinks of each position; chance may be to move."""
+        found = self._search(positions, seeds)
+        return [
+            Analysis.of(position, result) for position, result in zip(positions, found, strict=True)
+        ]
+
+    def _search(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[RootResult]:
+        size = len(positions) if self.seconds is None else 1
+        return [
+            result
+            for at in range(0, len(positions), size)
+            for result in search_many(
+                positions[at : at + size],
+                self._evaluator,
+                self._num_simulations,
+                seeds[at : at + size],
+                self._root,
+                self.seconds,
+            )
+        ]
 
 
 class PolicyPlayer(Player):

@@ -35,7 +35,7 @@ def match(
 ) -> None:
     """Play two players against each other, in pairs of games with the seats changed.
 
-    A player is random, heuristic, playout-N, best[,sims=N][,greedy][,root=gumbel],
+    A player is random, heuristic, playout-N, best[,sims=N][,seconds=S][,greedy][,root=gumbel],
     run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar also aggressive
     or defensive.
 
