@@ -12,6 +12,7 @@ import typer
 from zerofleet.cli.analyse import analyse
 from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
+from zerofleet.cli.convert import convert
 from zerofleet.cli.doctor import doctor
 from zerofleet.cli.export import export
 from zerofleet.cli.games import games
@@ -38,6 +39,7 @@ for verb in (
     games,
     check,
     show,
+    convert,
     analyse,
     train,
     export,

@@ -6,14 +6,17 @@
     print(position)
 
 The rules are in C++. A game of one's own is one Python class (zerofleet.games.own) or one header of
-C++ (zerofleet.games.build), and is named by where it is written (zerofleet.games.sources).
+C++ (zerofleet.games.build), and is named by where it is written (zerofleet.games.sources). Games
+that were played are records, which files in the usual formats hold (zerofleet.games.formats).
 """
 
 from zerofleet._core import CheckReport, Episode, Event, Game, OptionSpec, Outcome, Position
 from zerofleet.games.build import build
 from zerofleet.games.check import check
 from zerofleet.games.fingerprint import fingerprint
+from zerofleet.games.formats import games_from_text, games_to_text, read_games, write_games
 from zerofleet.games.own import OwnPosition, from_class
+from zerofleet.games.record import GameRecord
 from zerofleet.games.registry import get, names, option_specs
 from zerofleet.games.sources import absolute, is_source, short_name
 
@@ -22,6 +25,7 @@ __all__ = [
     "Episode",
     "Event",
     "Game",
+    "GameRecord",
     "OptionSpec",
     "Outcome",
     "OwnPosition",
@@ -31,9 +35,13 @@ __all__ = [
     "check",
     "fingerprint",
     "from_class",
+    "games_from_text",
+    "games_to_text",
     "get",
     "is_source",
     "names",
     "option_specs",
+    "read_games",
     "short_name",
+    "write_games",
 ]
