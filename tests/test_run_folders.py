@@ -107,7 +107,7 @@ def test_a_run_of_another_game_or_options_is_refused_and_left_alone() -> None:
         create_or_open("g", config.load("gomoku", "standard")),
     ):
         pass
-    with pytest.raises(Inconsistent, match="tictactoe is gomoku with line=3, got line=5"):
+    with pytest.raises(BadText, match=r"config\.yaml: tictactoe: size must be 3, got 9"):
         config_for("g", "tictactoe")
     assert Path("runs/c4/config.yaml").read_bytes() == before
 

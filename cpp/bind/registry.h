@@ -9,12 +9,23 @@
 
 namespace zf {
 
+// A game under another name, where these options have no other value.
+inline GameEntry variant(GameEntry entry, const std::string& name, const OptionValues& fixed) {
+    entry.name = name;
+    for (OptionSpec& spec : entry.option_specs)
+        for (const auto& [option, value] : fixed)
+            if (spec.name == option) spec = {option, value, {value}};
+    return entry;
+}
+
 inline const std::vector<GameEntry>& game_entries() {
     static const std::vector<GameEntry> entries = {
         game_entry<Backgammon>(),
         game_entry<BeastyBar>(),
         game_entry<Connect4>(),
         game_entry<Gomoku>(),
+        variant(game_entry<Gomoku>(), "tictactoe",
+                {{"size", "3"}, {"line", "3"}, {"rule", "freestyle"}}),
     };
     return entries;
 }

@@ -9,12 +9,15 @@
 #include "games/gomoku.h"
 
 template <zf::Game P>
+void print_signature(const char* name, const zf::OptionValues& values) {
+    std::printf("%s %s\n", name, zf::signature<P>(*P::parse_options(values), values).c_str());
+}
+
+template <zf::Game P>
 void print_signature() {
     zf::OptionValues values;
     for (const zf::OptionSpec& spec : P::option_specs()) values.emplace_back(spec.name, spec.value);
-    const auto options = P::parse_options(values);
-    std::printf("%s %s\n", P::facts(*options).name.c_str(),
-                zf::signature<P>(*options, values).c_str());
+    print_signature<P>(P::facts(*P::parse_options(values)).name.c_str(), values);
 }
 
 int main() {
@@ -22,4 +25,5 @@ int main() {
     print_signature<zf::BeastyBar>();
     print_signature<zf::Connect4>();
     print_signature<zf::Gomoku>();
+    print_signature<zf::Gomoku>("tictactoe", {{"size", "3"}, {"line", "3"}, {"rule", "freestyle"}});
 }

@@ -78,7 +78,7 @@ def preset_names(game: str) -> list[str]:
 
 
 def trainable_games() -> list[str]:
-    """The games that have presets. Some are another game with fixed options, as tictactoe is."""
+    """The games that have presets: all that come with zerofleet."""
     folders = (path.name for path in presets_folder().iterdir() if path.is_dir())
     return sorted(name for name in folders if name != OWN_GAME)
 
@@ -127,22 +127,13 @@ def read(path: Path) -> Config:
 
 def _for_game(config: Config, game: str, source: str) -> Config:
     """Refuses settings for another game; writes all options of this one out."""
-    folder = presets_folder() / game
-    presets = [read(folder / f"{preset}.yaml").game for preset in preset_names(game)]
-    name = presets[0].name
-    if config.game.name != name:
+    name = games.get(game).name
+    if config.game.name not in (name, game):
         raise Inconsistent(f"{source}: is for {config.game.name}, not for {game}")
     try:
-        options = _as_settings(games.get(name, **config.game.options).options)
+        options = _as_settings(games.get(game, **config.game.options).options)
     except ZerofleetError as error:
         raise BadText(f"{source}: {error}") from None
-    # What all presets agree on is what the game is: tic-tac-toe is Gomoku with size 3, line 3.
-    agreed = set.intersection(*(set(each.options.items()) for each in presets))
-    for option, value in sorted(agreed):
-        if options[option] != value:
-            raise Inconsistent(
-                f"{source}: {game} is {name} with {option}={value}, got {option}={options[option]}"
-            )
     return config.model_copy(update={"game": GameConfig(name=name, options=options)})
 
 

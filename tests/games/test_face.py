@@ -41,9 +41,19 @@ def random_positions(game: zf.games.Game, seed: int, num_games: int = 3):
             yield position.copy()
 
 
-def test_the_four_games_are_known_by_name() -> None:
-    assert zf.games.names() == ["backgammon", "beastybar", "connect4", "gomoku"]
-    assert [zf.games.get(name).name for name in zf.games.names()] == zf.games.names()
+def test_the_games_are_known_by_name() -> None:
+    ours = ["backgammon", "beastybar", "connect4", "gomoku"]
+    assert zf.games.names() == [*ours, "tictactoe"]
+    assert [zf.games.get(name).name for name in ours] == ours
+
+
+def test_tictactoe_is_gomoku_with_fixed_options() -> None:
+    assert zf.games.get("tictactoe") == zf.games.get("gomoku", size=3, line=3)
+    assert [spec.allowed for spec in zf.games.option_specs("tictactoe")] == [
+        ["3"],
+        ["3"],
+        ["freestyle"],
+    ]
 
 
 def test_options_have_defaults_and_can_be_given_as_numbers_or_text() -> None:
@@ -62,6 +72,7 @@ def test_options_have_defaults_and_can_be_given_as_numbers_or_text() -> None:
         ("gomoku", {"size": 2}, "gomoku: size must be 3…19, got 2"),
         ("gomoku", {"rule": "free"}, "gomoku: rule must be freestyle or exact, got free"),
         ("backgammon", {"checkers": 5}, "backgammon: checkers must be 1, 2, 3 or 15, got 5"),
+        ("tictactoe", {"size": 4}, "tictactoe: size must be 3, got 4"),
         ("connect4", {"size": 9}, "connect4: unknown option size; there are none"),
     ],
 )

@@ -6,7 +6,7 @@ import { loadCore } from "./core.mjs";
 const core = await loadCore();
 
 test("all games are there", () => {
-  assert.deepEqual(core.names(), ["backgammon", "beastybar", "connect4", "gomoku"]);
+  assert.deepEqual(core.names(), ["backgammon", "beastybar", "connect4", "gomoku", "tictactoe"]);
 });
 
 test("a position is shown as a picture", () => {

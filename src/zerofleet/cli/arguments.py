@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from zerofleet.config import load, trainable_games
 from zerofleet.errors import BadText
-from zerofleet.games import Game, Position, get, names
+from zerofleet.games import Game, Position, get
 from zerofleet.settings import MOST_SEED
 
 GameName = Annotated[
@@ -47,12 +46,7 @@ def option_values(options: list[str] | None) -> dict[str, str]:
 
 
 def game_of(name: str, options: list[str] | None) -> Game:
-    """A game by its name, or by that of its presets: tictactoe is a gomoku."""
-    fixed: dict[str, int | str] = {}
-    if name not in names() and name in trainable_games():
-        preset = load(name).game
-        name, fixed = preset.name, preset.options
-    return get(name, **{**fixed, **option_values(options)})
+    return get(name, **option_values(options))
 
 
 def refuse_unwritable(path: Path | None) -> None:

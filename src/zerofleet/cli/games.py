@@ -1,7 +1,7 @@
 """zerofleet games"""
 
 from zerofleet.cli.output import print_table
-from zerofleet.games import get, names, option_specs
+from zerofleet.games import OptionSpec, get, names, option_specs
 
 
 def games() -> None:
@@ -12,7 +12,7 @@ def games() -> None:
     rows = []
     for name in names():
         game = get(name)
-        options = [f"{spec.name}={spec.value} ({spec.allowed_text})" for spec in option_specs(name)]
+        options = [option_text(spec) for spec in option_specs(name)]
         features = [*["dice"] * (game.num_chance_outcomes > 0), *["hidden cards"] * game.hidden]
         rows.append(
             (
@@ -25,3 +25,9 @@ def games() -> None:
         )
     header = ("game", "actions", "max plies", "has", "options (what they may be)")
     print_table(header, rows, numbers=("actions", "max plies"))
+
+
+def option_text(spec: OptionSpec) -> str:
+    """An option and its default; then what it may be, where it may be something else."""
+    choice = f" ({spec.allowed_text})" if len(spec.allowed) > 1 else ""
+    return f"{spec.name}={spec.value}{choice}"

@@ -14,7 +14,7 @@ from zerofleet.cli.arguments import GameName, GameOptions, game_of
 from zerofleet.cli.play_game import Board, Habits
 from zerofleet.cli.play_record import SEATS, GameRecord, read_record
 from zerofleet.errors import Inconsistent
-from zerofleet.games import Game, absolute, is_source, names
+from zerofleet.games import Game, absolute, is_source
 from zerofleet.run_folders import Run, find
 from zerofleet.run_games import game_text
 from zerofleet.run_summaries import runs
@@ -103,7 +103,7 @@ def game_and_opponent(
         if learnt.name != wanted.name:
             raise Inconsistent(f"{against} has learnt {learnt.name}, not {name}")
         return learnt, against, None
-    newest = newest_run(name, wanted, any_variant=name in names() and not options)
+    newest = newest_run(name, wanted, any_variant=name == wanted.name and not options)
     if find_best(wanted.name, wanted.options):
         return wanted, BEST, newest
     return (newest.game(), f"run:{newest.name}", None) if newest else (wanted, STRANGER, None)

@@ -20,7 +20,8 @@ def get(name: str, **options: int | str) -> Game:
 
     `name` is one of `names()`, or says where a game of one's own is: "sticks.py:Sticks",
     "package.module:Sticks" or "sticks.h"; see zerofleet.games.sources. An unknown name or option is
-    an error that names the known ones, nearest first.
+    an error that names the known ones, nearest first. A name may stand for another game with fixed
+    options: get("tictactoe") is get("gomoku", size=3, line=3).
     """
     if is_source(name):
         return from_source(name, options)

@@ -55,7 +55,7 @@ def from_source(source: str, options: Mapping[str, int | str]) -> Game:
         if options:
             raise Unsupported(f"{source}: a game written in Python has no options")
         game = from_class(find_class(source))
-    if game.name in _core.game_names():
+    if game.name in {_core.make_game(name, []).name for name in _core.game_names()}:
         raise BadText(f"{source}: one of zerofleet's games is called {game.name}; use another name")
     return game
 
