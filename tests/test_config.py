@@ -213,7 +213,6 @@ def test_an_override_without_a_value_is_refused() -> None:
         ),
         ("game: {name: gomoku}\nsearch:", "own.yaml: search must be a section of settings, got n"),
         ("game: {name: gomoku}\n1: 2", "own.yaml: unknown setting 1; known: game, search"),
-        ("search: {root: puct}", "own.yaml: game is missing"),
         ("game: {name: gomoku}\ngame: {name: gomoku}", "own.yaml:2: game is set twice"),
         ("game: {name: gomoku, options: {siz: 3}}", "own.yaml: gomoku: unknown option siz; did"),
         ("game: {name: connect4}", "own.yaml: is for connect4, not for gomoku"),

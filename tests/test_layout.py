@@ -40,6 +40,7 @@ SHARED = {
     "files",
     "metrics",
     "packs",
+    "program",
     "run_folders",
     "run_games",
     "run_lock",

@@ -87,12 +87,13 @@ def load(
     game: str,
     preset: str = "fast",
     path: Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Override] = (),
     options: Mapping[str, int | str] | None = None,
 ) -> Config:
     """The settings of a preset of a game, or of the file at `path`, with what is set over them.
 
-    An override is a text such as search.num_simulations=64; its value is written as in YAML.
+    An override is a text such as search.num_simulations=64, its value written as in YAML; or one
+    that says where else it was given. A file that does not name its game is for this one.
     `options` are options of the game. The config that comes back has all of these written out.
     `game` may say where a game of one's own is; those share the presets in configs/own.
     """
@@ -111,6 +112,8 @@ def load(
         put(settings, override)
     if own:
         _name_own_game(settings, games.absolute(game), path)
+    else:
+        _name_game(settings, game)
     config = build(settings, path, given)
     if own:
         return _for_own_game(config)
@@ -135,6 +138,13 @@ def _for_game(config: Config, game: str, source: str) -> Config:
     except ZerofleetError as error:
         raise BadText(f"{source}: {error}") from None
     return config.model_copy(update={"game": GameConfig(name=name, options=options)})
+
+
+def _name_game(settings: dict[str, Any], game: str) -> None:
+    """Lets settings that do not name their game be for this one of ours."""
+    section = settings.setdefault("game", {})
+    if isinstance(section, dict):
+        section.setdefault("name", game)
 
 
 def _name_own_game(settings: dict[str, Any], source: str, path: Path) -> None:

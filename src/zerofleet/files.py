@@ -28,11 +28,20 @@ def write_whole(path: Path, data: bytes) -> None:
         with beside.open("wb", buffering=0) as file:
             write_all(file, data)
             os.fsync(file.fileno())
-    except OSError:
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a write does not say which file it was for
         beside.unlink(missing_ok=True)
         raise
     beside.replace(path)
     sync_folder(path.parent)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Writes a file that a user named, whole or not at all; a device or a pipe gets the bytes."""
+    if path.is_file() or not path.exists():
+        write_whole(path.resolve(), data)
+    else:
+        path.write_bytes(data)
 
 
 class GrowingFile:
@@ -46,7 +55,8 @@ class GrowingFile:
         end = self._file.seek(0, os.SEEK_END)
         try:
             write_all(self._file, piece)
-        except OSError:
+        except OSError as error:
+            error.filename = str(self._file.name)
             self._file.truncate(end)
             raise
 

@@ -30,6 +30,7 @@ from zerofleet.files import write_whole
 from zerofleet.games import Game
 from zerofleet.run_games import game_of_run, refuse_other_game
 from zerofleet.run_lock import LOCK, locked
+from zerofleet.settings_text import Override
 
 FORMAT = 1
 """Of a run folder. It changes when folders of before can no longer be gone on with."""
@@ -141,13 +142,17 @@ def config_for(
     game: str,
     preset: str | None = None,
     path: Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Override] = (),
     options: Mapping[str, int | str] | None = None,
 ) -> Config:
     """The settings to train a run with: a new one's from its preset, an old one's its own.
 
     An old run changes to another preset or file only where one is named.
     """
+    if preset is not None and path is not None:
+        raise BadText(
+            f"settings come from a preset or a file, not from both: {preset} and {path}; name one"
+        )
     if preset is None and path is None and name in run_names():
         path = find(name).config_path
     return load(game, preset or "fast", path, overrides, options)

@@ -10,6 +10,7 @@ from pathlib import Path
 from zerofleet import games
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
+from zerofleet.program import program_name
 from zerofleet.settings import GameConfig
 
 
@@ -26,7 +27,7 @@ def game_of_run(folder: Path, played: GameConfig) -> Game:
     except BadText as error:
         raise Inconsistent(
             f"the game of {folder} cannot be had: {error}; if it has moved, "
-            f"`zerofleet train PLACE --run {folder.name}` says where it is now"
+            f"`{program_name()} train PLACE --run {folder.name}` says where it is now"
         ) from None
     if games.fingerprint(game) != played.rules:
         raise Inconsistent(changed_rules(folder, played.name))

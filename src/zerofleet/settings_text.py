@@ -105,11 +105,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return settings
 
 
-def override_of(text: str) -> Override:
-    name, equals, value = text.partition("=")
+def override_of(given: str | Override) -> Override:
+    """A text of `--set`; an override that was given elsewhere is as it is."""
+    if isinstance(given, Override):
+        return given
+    name, equals, value = given.partition("=")
     if not equals:
-        raise BadText(f"--set must be NAME=VALUE, such as search.num_simulations=64; got {text}")
-    return Override(tuple(name.split(".")), _parse(value, f"--set {text}"), f"--set {text}")
+        raise BadText(f"--set must be NAME=VALUE, such as search.num_simulations=64; got {given}")
+    return Override(tuple(name.split(".")), _parse(value, f"--set {given}"), f"--set {given}")
 
 
 def put(settings: dict[str, Any], override: Override) -> None:

@@ -13,7 +13,7 @@ from tiny_runs import TINY_RUN
 
 from zerofleet import metrics
 from zerofleet.disk import Disk
-from zerofleet.files import write_whole
+from zerofleet.files import write_output, write_whole
 from zerofleet.metrics import MetricsLog, open_sinks
 
 TIMEOUT_S = 120
@@ -37,6 +37,13 @@ def fill(disk, left_bytes):
 
 
 # ---- one write
+
+
+def test_a_file_that_has_no_room_is_named_and_not_left_empty(disk):
+    fill(disk, left_bytes=8192)
+    with pytest.raises(OSError, match=r"No space left on device.*x\.onnx"):
+        write_output(disk / "x.onnx", bytes(64 << 10))
+    assert [path.name for path in disk.iterdir()] == ["ballast"]
 
 
 def test_whoever_writes_waits_until_there_is_room_and_says_so_once(disk, monkeypatch):

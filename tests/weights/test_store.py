@@ -1,6 +1,8 @@
 """Weights are published whole, and only good ones are loaded."""
 
+import hashlib
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -48,6 +50,26 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path):
     store.publish(weights(3, np.nan))
     with pytest.raises(BadWeights, match="weights 3 refused: a has a number that is not finite"):
         store.load(3)
+
+
+@pytest.mark.parametrize("rubbish", [pickle.dumps({"a": 1}), b"", bytes(100)])
+def test_rubbish_whose_hash_matches_is_refused_by_name(tmp_path, rubbish):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(3))
+    (tmp_path / "000000003.safetensors").write_bytes(rubbish)
+    path = tmp_path / "000000003.json"
+    manifest = json.loads(path.read_text()) | {"sha256": hashlib.sha256(rubbish).hexdigest()}
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(BadWeights, match=r"weights 3 refused: .*safetensors is no safetensors"):
+        store.load(3)
+
+
+def test_a_step_without_weights_is_refused_with_those_that_there_are(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(0))
+    store.publish(weights(200))
+    with pytest.raises(BadWeights, match=r"has no weights of step 5; it has: 0, 200"):
+        store.load(5)
 
 
 def test_a_version_without_its_manifest_was_never_published(tmp_path):

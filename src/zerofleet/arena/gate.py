@@ -136,13 +136,14 @@ def gate(
     if max_games < 2 or max_games % 2:
         raise BadText(f"games are played in pairs: max_games must be even, got {max_games}")
     pairing = Pairing(game, first, second, seed, num_threads)
-    starts = opening_of_each_pair(game, seed, max_games // 2)
+    opening_of = opening_of_each_pair(game, seed)
     test = SequentialTest(hypotheses or Hypotheses())
     matches: list[Match] = []
     at_once = pairing.pairs_at_once * pairing.num_threads
-    for begin in range(0, len(starts), at_once):
-        numbers = range(begin, min(begin + at_once, len(starts)))
-        step = pairing.play({pair: starts[pair] for pair in numbers})
+    pairs = range(max_games // 2)
+    for begin in pairs[::at_once]:
+        numbers = pairs[begin : begin + at_once]
+        step = pairing.play(numbers, opening_of)
         for num_pairs, pair_score in enumerate(step.pair_scores, start=1):
             if test.add(pair_score) != "undecided":
                 matches.append(replace(step, played=step.played[: 2 * num_pairs]))

@@ -10,7 +10,7 @@ from zerofleet.arena.match_result import Match, PlayedGame
 from zerofleet.arena.pairs import play_pairs
 from zerofleet.arena.player import Player
 from zerofleet.arena.players import game_of, is_timed, player_maker
-from zerofleet.arena.starts import opening_of_each_pair
+from zerofleet.arena.starts import OpeningOf, opening_of_each_pair
 from zerofleet.errors import BadText
 from zerofleet.games import Game
 
@@ -52,8 +52,8 @@ def match(
     if num_games < 2 or num_games % 2:
         raise BadText(f"games are played in pairs: num_games must be even, got {num_games}")
     pairing = Pairing(game, first, second, seed, num_threads)
-    starts = opening_of_each_pair(game, seed, num_games // 2, openings)
-    return pairing.play(dict(enumerate(starts)), on_progress)
+    opening_of = opening_of_each_pair(game, seed, openings)
+    return pairing.play(range(num_games // 2), opening_of, on_progress)
 
 
 class Pairing:
@@ -80,17 +80,14 @@ class Pairing:
 
     def play(
         self,
-        starts: dict[int, Sequence[int]],
+        pairs: range,
+        opening_of: OpeningOf,
         on_progress: OnProgress = lambda num_done, num_games: None,
     ) -> Match:
-        """Plays the pairs whose numbers and openings are in `starts`, two games each."""
-        numbers = list(starts)
-        blocks = [
-            {pair: starts[pair] for pair in numbers[at : at + self.pairs_at_once]}
-            for at in range(0, len(numbers), self.pairs_at_once)
-        ]
+        """Plays the pairs of these numbers, two games each."""
+        blocks = range(0, len(pairs), self.pairs_at_once)
         num_threads = min(self.num_threads, len(blocks))
-        played: list[list[PlayedGame]] = [[] for _ in blocks]
+        played: dict[int, list[PlayedGame]] = {}
         names: list[str] = []
         num_done, lock, stop = 0, Lock(), Event()
 
@@ -98,18 +95,20 @@ class Pairing:
             nonlocal num_done
             with lock:
                 num_done += num_over
-                on_progress(num_done, 2 * len(numbers))
+                on_progress(num_done, 2 * len(pairs))
 
         def play_every(offset: int) -> None:
-            """Blocks offset, offset + num_threads, … with players of this thread's own."""
+            """Every so many blocks from `offset` on, with players of this thread's own."""
             with ExitStack() as opened:
                 first, second = (opened.enter_context(make()) for make in self._makers)
                 names[:] = [first.name, second.name]
-                for number in range(offset, len(blocks), num_threads):
+                for begin in blocks[offset::num_threads]:
                     if stop.is_set():
                         return
-                    played[number] = play_pairs(
-                        self.game, (first, second), self.seed, blocks[number], count, stop
+                    numbers = pairs[begin : begin + self.pairs_at_once]
+                    starts = {pair: opening_of(pair) for pair in numbers}
+                    played[begin] = play_pairs(
+                        self.game, (first, second), self.seed, starts, count, stop
                     )
 
         with ThreadPoolExecutor(num_threads) as threads:
@@ -125,7 +124,7 @@ class Pairing:
             first=names[0],
             second=names[1],
             seed=self.seed,
-            played=[game for block in played for game in block],
+            played=[game for begin in blocks for game in played[begin]],
         )
 
 

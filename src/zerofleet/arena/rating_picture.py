@@ -1,9 +1,11 @@
 """A picture of ratings, as PNG."""
 
+from io import BytesIO
 from pathlib import Path
 
 from zerofleet.arena.match_result import game_text
 from zerofleet.arena.ratings import ANCHOR, Ratings
+from zerofleet.files import write_output
 
 
 def draw_ratings(ratings: Ratings, path: Path) -> None:
@@ -37,4 +39,6 @@ def draw_ratings(ratings: Ratings, path: Path) -> None:
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel(f"Elo, {ANCHOR} = 0; bars are 95 % intervals")
     axes.set_title(game_text(ratings.game))
-    figure.savefig(path, dpi=120, format="png")
+    png = BytesIO()
+    figure.savefig(png, dpi=120, format="png")
+    write_output(path, png.getvalue())

@@ -4,7 +4,7 @@ A deal or dice make each pair a game of its own. Where there are none, two playe
 answer alike would play one game again and again, so pairs begin with openings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from zerofleet._core import OVER
@@ -18,33 +18,41 @@ RANDOM_PLIES = 2
 again."""
 
 
+OpeningOf = Callable[[int], Sequence[int]]
+"""The actions that the pair of a number begins with: drawn when it is asked for."""
+
+
 def opening_of_each_pair(
-    game: Game, seed: int, num_pairs: int, openings: Sequence[Sequence[int]] | None = None
-) -> list[Sequence[int]]:
-    """The actions that each pair begins with.
+    game: Game, seed: int, openings: Sequence[Sequence[int]] | None = None
+) -> OpeningOf:
+    """What each pair begins with.
 
     Openings are taken in an order drawn by the seed, each once before one comes again. Those that
     are given stay as they are; one of the game's own that comes again is followed by random plies,
     or the same two players would play the same game again and it would count as a new one.
     """
     if openings is not None:
-        return in_turn(openings, seed, num_pairs)
+        return in_turn(openings, seed)
     listed = known_openings(game)
     if listed:
-        return [
-            opening if pair < len(listed) else random_opening(game, stream_of(seed, pair), opening)
-            for pair, opening in enumerate(in_turn(listed, seed, num_pairs))
-        ]
+        in_order = in_turn(listed, seed)
+
+        def known_then_random(pair: int) -> Sequence[int]:
+            if pair < len(listed):
+                return in_order(pair)
+            return random_opening(game, stream_of(seed, pair), in_order(pair))
+
+        return known_then_random
     if game.num_chance_outcomes or has_deal(game):
-        return [[]] * num_pairs
-    return [random_opening(game, stream_of(seed, pair)) for pair in range(num_pairs)]
+        return lambda pair: []
+    return lambda pair: random_opening(game, stream_of(seed, pair))
 
 
-def in_turn(openings: Sequence[Sequence[int]], seed: int, num_pairs: int) -> list[Sequence[int]]:
+def in_turn(openings: Sequence[Sequence[int]], seed: int) -> OpeningOf:
     if not openings:
         raise BadText("openings must hold at least one; an empty one is a new position")
     order = Random(seed).sample(range(len(openings)), len(openings))
-    return [openings[order[pair % len(order)]] for pair in range(num_pairs)]
+    return lambda pair: openings[order[pair % len(order)]]
 
 
 def stream_of(seed: int, pair: int) -> Random:

@@ -1,9 +1,12 @@
 """The command line: `zerofleet VERB …`, one file per verb.
 
-An error in what was asked, or a full disk, is one line on standard error and exit status 2.
+An error in what was asked, in a file or of the machine is one line on standard error and exit
+status 2; with ZEROFLEET_DEBUG=1 its traceback comes first. Ctrl-C ends quietly with 130.
 """
 
+import os
 import sys
+import traceback
 from importlib.metadata import version
 from typing import Annotated
 
@@ -14,6 +17,7 @@ from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
 from zerofleet.cli.convert import convert
 from zerofleet.cli.doctor import doctor
+from zerofleet.cli.doctor_found import required_libraries
 from zerofleet.cli.export import export
 from zerofleet.cli.games import games
 from zerofleet.cli.gate import gate
@@ -27,7 +31,7 @@ from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
-from zerofleet.files import NO_ROOM
+from zerofleet.program import program_name
 
 app = typer.Typer(
     add_completion=False,
@@ -70,15 +74,46 @@ def options(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
     ] = False,
 ) -> None:
-    """Board and card games, searched and learnt by self-play."""
+    """Board and card games, searched and learnt by self-play.
+
+    With ZEROFLEET_DEBUG=1 in the environment an error shows its traceback too.
+    """
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command line, by default that of this process, and exits."""
     try:
-        app(args=arguments, prog_name="zerofleet")
-    except (ZerofleetError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in NO_ROOM:
+        app(args=arguments, prog_name=program_name())
+    except Exception as error:
+        text = error_text(error)
+        if text is None:
             raise
-        print(f"zerofleet: {error}", file=sys.stderr)
+        if os.environ.get("ZEROFLEET_DEBUG"):
+            traceback.print_exc()
+        print(f"zerofleet: {text}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def error_text(error: Exception) -> str | None:
+    """What to tell a user of an error; None where it is a fault of zerofleet itself."""
+    if isinstance(error, ZerofleetError):
+        return str(error)
+    if isinstance(error, OSError):
+        what = error.strerror or str(error)
+        paths = [str(path) for path in (error.filename, error.filename2) if path is not None]
+        return f"{' and '.join(paths)}: {what}" if paths else what
+    if isinstance(error, ModuleNotFoundError):
+        library = (error.name or "").partition(".")[0]
+        extra = dict(required_libraries()).get(library)
+        return f"{error}; pip install 'zerofleet[{extra}]'" if extra else None
+    if isinstance(error, MemoryError) or is_torchs_out_of_memory(error):
+        details = str(error).partition("\n")[0]
+        return f"there is not enough memory{f': {details}' if details else ''}"
+    return None
+
+
+def is_torchs_out_of_memory(error: Exception) -> bool:
+    """Of a GPU, or of the processor, which torch has no class for."""
+    return type(error).__name__ == "OutOfMemoryError" or (
+        isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    )

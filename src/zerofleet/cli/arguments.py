@@ -1,6 +1,7 @@
 """Arguments that several verbs share."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,19 @@ Seed = Annotated[
 NumThreads = Annotated[
     int | None, typer.Option("--threads", min=1, help="One for each core, unless said.")
 ]
+
+Sure = Annotated[bool, typer.Option("--yes", help="Do not ask about a very large number of games.")]
+MANY_GAMES = 1_000_000
+"""All of a match are kept until its end, so more are asked about."""
+
+
+def ask_about_many(num_games: int, is_sure: bool) -> None:
+    """Asks a person whether so many games are meant; where none can answer, they are refused."""
+    if num_games <= MANY_GAMES or is_sure:
+        return
+    if not sys.stdin.isatty():
+        raise BadText(f"--games {num_games:,} is over {MANY_GAMES:,}; say --yes to play them")
+    typer.confirm(f"Play {num_games:,} games?", abort=True)
 
 
 def option_values(options: list[str] | None) -> dict[str, str]:

@@ -15,10 +15,13 @@ from zerofleet.cli.arguments import (
     NumThreads,
     PlayerText,
     Seed,
+    Sure,
+    ask_about_many,
     game_of,
     refuse_unwritable,
 )
 from zerofleet.cli.progress import games_progress
+from zerofleet.files import write_output
 
 
 def match(
@@ -31,6 +34,7 @@ def match(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the games go, as JSON lines.")
     ] = None,
+    yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
     """Play two players against each other, in pairs of games with the seats changed.
@@ -43,6 +47,7 @@ def match(
     """
     game = game_of(name, option)
     refuse_unwritable(save)
+    ask_about_many(num_games, yes)
     with games_progress() as show:
         played = play_match(
             game,
@@ -62,13 +67,14 @@ def match(
 def save_games(played: Match, path: Path) -> None:
     """One line of JSON a game: who was player 0, what came of it, and the episode in base64."""
     names = (played.first, played.second)
-    with path.open("w") as file:
-        for number, game in enumerate(played.played):
-            line = {
-                "game": number,
-                "player0": names[number % 2],
-                "player1": names[1 - number % 2],
-                "reward_player0": game.reward_first_named * (-1 if number % 2 else 1),
-                "episode": base64.b64encode(game.episode).decode(),
-            }
-            print(json.dumps(line), file=file)
+    lines = [
+        {
+            "game": number,
+            "player0": names[number % 2],
+            "player1": names[1 - number % 2],
+            "reward_player0": game.reward_first_named * (-1 if number % 2 else 1),
+            "episode": base64.b64encode(game.episode).decode(),
+        }
+        for number, game in enumerate(played.played)
+    ]
+    write_output(path, "".join(f"{json.dumps(line)}\n" for line in lines).encode())

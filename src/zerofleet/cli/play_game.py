@@ -19,6 +19,7 @@ from zerofleet.cli.play_pictures import (
 from zerofleet.cli.play_record import GameRecord
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Position
+from zerofleet.program import program_name
 from zerofleet.search import analyse
 
 MOST_TURNS_LISTED = 1000
@@ -174,7 +175,7 @@ class Board:
         except OSError as error:
             self.say(f"{name} cannot be written: {error.strerror}")
             return
-        self.say(f"saved; go on with: zerofleet play {self.record.name} --load {name}")
+        self.say(f"saved; go on with: {program_name()} play {self.record.name} --load {name}")
 
     # ---- thoughts
 

@@ -12,6 +12,8 @@ from zerofleet.cli.arguments import (
     GameOptions,
     NumThreads,
     Seed,
+    Sure,
+    ask_about_many,
     game_of,
     refuse_unwritable,
 )
@@ -32,6 +34,7 @@ def rate(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where a picture goes, as PNG.")
     ] = None,
+    yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
     """Rate players by Elo, random being 0: every one plays every other.
@@ -42,6 +45,7 @@ def rate(
     """
     game = game_of(name, option)
     refuse_unwritable(picture)
+    ask_about_many(num_games, yes)
     if picture is not None:
         needed("matplotlib", "zerofleet[train]")
     with games_progress() as show:

@@ -9,6 +9,7 @@ from zerofleet.cli.report_data import RunData
 from zerofleet.cli.runs import duration_text, size_text, value_text
 from zerofleet.games import Episode, Game
 from zerofleet.metrics import Record
+from zerofleet.program import program_name
 from zerofleet.run_games import game_text
 
 STYLE = """
@@ -116,7 +117,7 @@ def facts(data: RunData) -> str:
         ["positions", f"{status.get('positions', 0):,}"],
         *gpu_facts(data.statuses),
         ["id", data.run.facts.id],
-        ["play it", f"zerofleet play {data.run.facts.game} --against run:{data.run.name}"],
+        ["play it", f"{program_name()} play {data.run.facts.game} --against run:{data.run.name}"],
     ]
     return table(["", " "], rows, set())
 

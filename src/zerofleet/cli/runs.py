@@ -11,6 +11,7 @@ from zerofleet.cli.output import print_table
 from zerofleet.config import read
 from zerofleet.errors import BadBytes
 from zerofleet.packs import DEFAULT_PART_BYTES, pack, unpack
+from zerofleet.program import program_name
 from zerofleet.replay.segment import read_head
 from zerofleet.run_folders import Run, find, folder_of, remove
 from zerofleet.run_summaries import runs as all_runs
@@ -117,7 +118,7 @@ def pack_run(
     list_path, *parts = pack(run, folder, max_bytes, leave_out)
     size_bytes = sum(path.stat().st_size for path in parts)
     print(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
-    print(f"elsewhere: zerofleet runs unpack {list_path}")
+    print(f"elsewhere: {program_name()} runs unpack {list_path}")
 
 
 @runs.command("unpack")

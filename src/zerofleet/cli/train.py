@@ -1,6 +1,5 @@
 """zerofleet train"""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +17,11 @@ from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
-from zerofleet.run_folders import Run, config_for
+from zerofleet.program import program_name
+from zerofleet.run_folders import Run, check_name, config_for
 from zerofleet.run_games import default_name
 from zerofleet.settings import Device
+from zerofleet.settings_text import Override
 
 
 def train(
@@ -97,17 +98,17 @@ def train(
         "stop.games": games,
         "stop.positions": positions,
         "run.device": device,
-        "run.inference_devices": yaml_list(inference_devices),
-        "run.training_devices": yaml_list(training_devices),
+        "run.inference_devices": listed(inference_devices),
+        "run.training_devices": listed(training_devices),
         "run.deterministic": deterministic,
         "run.seed": seed,
     }
-    overrides = [
+    overrides: list[str | Override] = [
         *(settings or []),
-        *(f"{name}={value}" for name, value in given.items() if value is not None),
+        *(option_of(name, value) for name, value in given.items() if value is not None),
     ]
     if config_file:
-        name = run or default_name(game, config_file.stem)
+        name = default_name(game, config_file.stem) if run is None else check_name(run)
     else:
         name, preset = name_and_preset(game, run, preset, overrides)
     config = config_for(name, game, preset, config_file, overrides, option_values(option))
@@ -119,9 +120,15 @@ def train(
     say_what_now(trained, game)
 
 
-def yaml_list(names: str | None) -> str | None:
-    """cuda:1,cuda:2 as a setting's value is written."""
-    return None if names is None else json.dumps([name for name in names.split(",") if name])
+def option_of(setting: str, value: object) -> Override:
+    """A setting that an option of its own gives: --minutes, --inference-devices."""
+    section, name = setting.split(".")
+    return Override((section, name), value, f"--{name.replace('_', '-')} {value}")
+
+
+def listed(names: str | None) -> list[str] | None:
+    """cuda:1,cuda:2 as a list."""
+    return None if names is None else [name for name in names.split(",") if name]
 
 
 def screen_for(name: str, config: Config) -> Screen:
@@ -149,8 +156,8 @@ def say_what_now(run: Run, game: str) -> None:
             ],
             numbers=("games", "score", "step"),
         )
-    print(f"go on with: zerofleet train {game} --run {run.name}")
-    print(f"play it:    zerofleet play {game} --against run:{run.name}")
+    print(f"go on with: {program_name()} train {game} --run {run.name}")
+    print(f"play it:    {program_name()} play {game} --against run:{run.name}")
     try:
         print(f"report:     {write_report(run)}")
     except ZerofleetError as error:

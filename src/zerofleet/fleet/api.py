@@ -1,5 +1,7 @@
 """Training from Python: zf.train("connect4", preset="fast", run="c4", minutes=30)."""
 
+import difflib
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +18,7 @@ from zerofleet.infer.load import network_of, weights_named
 from zerofleet.metrics import Tracker, open_sinks
 from zerofleet.nets import NetworkSpec
 from zerofleet.run_folders import Run, config_for, create_or_open, run_names
+from zerofleet.settings_text import Override
 from zerofleet.weights import Weights, WeightsStore
 
 
@@ -37,12 +40,28 @@ def train(
     but for those given here. A new run begins with random weights, or with those that `start_from`
     names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH".
     """
-    limits = {"stop.minutes": minutes, "stop.steps": steps}
-    given = [f"{name}={value}" for name, value in limits.items() if value is not None]
-    overrides = [*settings, *given]
+    overrides: list[str | Override] = [
+        *settings,
+        *(
+            Override(("stop", limit), value, f"{limit}={value}")
+            for limit, value in (("minutes", minutes), ("steps", steps))
+            if value is not None
+        ),
+        *(
+            Override(("game", "options", name), value, option_source(name, value))
+            for name, value in options.items()
+        ),
+    ]
     name, preset = name_and_preset(game, run, preset, overrides)
-    config = config_for(name, game, preset, None, overrides, options)
+    config = config_for(name, game, preset, None, overrides)
     return train_run(name, config, start_from=start_from)
+
+
+def option_source(name: str, value: int | str) -> str:
+    """What an error calls an option of the game; one that looks like a slip says so."""
+    near = difflib.get_close_matches(name, inspect.signature(train).parameters, n=1)
+    proposal = f" is no argument of train, did you mean {near[0]}? As an option" if near else ""
+    return f"{name}={value}{proposal}"
 
 
 def train_run(

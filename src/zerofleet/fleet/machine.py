@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from zerofleet.config import preset_names
-from zerofleet.run_folders import run_names
+from zerofleet.run_folders import check_name, run_names
 from zerofleet.run_games import default_name
-from zerofleet.settings_text import override_of
+from zerofleet.settings_text import Override, override_of
 
 BIG_GPU_BYTES, BIG_GPU_CORES = 40 * 2**30, 8
 """What a GPU and the processor that feeds it must have for the preset production."""
@@ -66,17 +66,19 @@ def name_and_preset(
     game: str,
     run: str | None,
     preset: str | None,
-    overrides: Sequence[str],
+    overrides: Sequence[str | Override],
     say: Callable[[str], None] = print,
 ) -> tuple[str, str | None]:
     """The run that is meant, and the preset that it begins with: the one named, or the one that
     fits this machine, which is said. None for a run that exists: it has its settings."""
+    if run is not None:
+        check_name(run)
     if preset is not None:
         return run or default_name(game, preset), preset
     if run in run_names():
         return run, None
     presets = preset_names(game)
-    given = [override_of(text) for text in overrides]
+    given = [override_of(each) for each in overrides]
     devices = [str(each.value) for each in given if each.place == ("run", "device")]
     machine = this_machine(*devices[-1:])
     preset = fitting_preset(machine, presets)

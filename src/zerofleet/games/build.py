@@ -81,7 +81,13 @@ def built_library(header: Path) -> Path:
             run_compiler([*compile_with, "-fsyntax-only", str(contract_path)], header)
             made = Path(scratch, name)
             run_compiler([*compile_with, "-shared", "-o", str(made), str(glue_path)], header)
-            put_in_cache(library, made.read_bytes())
+            try:
+                put_in_cache(library, made.read_bytes())
+            except OSError as error:
+                raise Unsupported(
+                    f"{library.parent} cannot keep what was compiled: {error.strerror}; "
+                    "ZEROFLEET_CACHE can name another folder"
+                ) from None
     return library
 
 

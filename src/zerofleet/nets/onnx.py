@@ -19,6 +19,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from zerofleet.files import write_output
 from zerofleet.nets.build import from_spec
 from zerofleet.nets.network import Network, Output
 
@@ -41,7 +42,7 @@ class Answers(nn.Module):
 
 def export_onnx(network: Network, path: str | Path) -> None:
     """Writes the network as one ONNX file, its weights inside."""
-    onnx.save_model(to_onnx(network), path)
+    write_output(Path(path), to_onnx(network).SerializeToString())
 
 
 def to_onnx(network: Network) -> onnx.ModelProto:

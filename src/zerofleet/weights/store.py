@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
@@ -57,10 +58,13 @@ class WeightsStore:
 
     def versions(self) -> list[int]:
         """The versions that were published, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("*.json"))
+        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json"))
 
     def load(self, version: int) -> Weights:
         """A version, checked: hash and finite numbers. BadWeights names what is wrong."""
+        if version not in self.versions():
+            known = ", ".join(map(str, self.versions())) or "none"
+            raise BadWeights(f"{self.folder} has no weights of step {version}; it has: {known}")
         return read_weights(self.tensors_path(version), f"weights {version}")
 
     def load_newest(self) -> tuple[Weights | None, list[str]]:
@@ -126,7 +130,10 @@ def read_weights(path: Path, name: str) -> Weights:
             f"{name} refused: sha256 differs from its manifest "
             f"(got {got[:8]}…, expected {expected[:8]}…)"
         )
-    tensors = load_tensors(data)
+    try:
+        tensors = load_tensors(data)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise BadWeights(f"{name} refused: {path} is no safetensors file: {error}") from None
     for tensor_name, tensor in tensors.items():
         if np.issubdtype(tensor.dtype, np.floating) and not np.isfinite(tensor).all():
             raise BadWeights(f"{name} refused: {tensor_name} has a number that is not finite")

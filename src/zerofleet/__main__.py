@@ -1,0 +1,5 @@
+"""python -m zerofleet: the command line."""
+
+from zerofleet.cli import main
+
+main()

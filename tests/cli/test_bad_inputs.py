@@ -1,0 +1,116 @@
+"""Bad input of every verb is one clear line and exit status 2: no traceback, nothing half done."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import ZEROFLEET, Ran
+
+import zerofleet as zf
+from zerofleet.errors import BadText, ZerofleetError
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ZEROFLEET_RUNS", raising=False)
+    Path("own.yaml").write_text("search: {num_simulations: 8}\nstop: {steps: -1}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("train connect4 --minutes -1", "--minutes -1.0: stop.minutes must be greater than 0"),
+        ("train connect4 --steps 0", "--steps 0: stop.steps must be greater than or equal to 1"),
+        ("train connect4 --seed -1", "--seed -1: run.seed must be greater than or equal to 0"),
+        ("train connect4 --set run.seed=-1", "--set run.seed=-1: run.seed must be greater than"),
+        ("train connect4 --run=", "a run cannot be called ''"),
+        ("train connect4 --run= --config own.yaml", "a run cannot be called ''"),
+        ("train connect4 --run= --preset fast", "a run cannot be called ''"),
+        (
+            "train connect4 --config own.yaml --preset fast",
+            "settings come from a preset or a file, not from both: fast and own.yaml; name one",
+        ),
+        ("train connect4 --config own.yaml", "own.yaml: stop.steps must be greater than or equal"),
+        ("match connect4 random random --games 10000000000", "--games 10,000,000,000 is over 1,0"),
+        ("rate connect4 heuristic --games 10000000000", "--games 10,000,000,000 is over 1,000,0"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_it(
+    capsys: pytest.CaptureFixture[str], arguments: str, message: str
+) -> None:
+    ran = Ran(capsys, *arguments.split())
+    assert ran.errors.splitlines()[-1].startswith(f"zerofleet: {message}")
+    assert ran.errors.count("\n") == 1
+    assert ran.status == 2
+    assert [path.name for path in Path().iterdir()] == ["own.yaml"]
+
+
+def test_a_config_with_only_what_differs_is_for_the_game_of_the_command_line() -> None:
+    Path("few.yaml").write_text("search: {num_simulations: 8}\n")
+    loaded = zf.config.load("tictactoe", path=Path("few.yaml"))
+    assert loaded.game.name == "gomoku"
+    assert loaded.game.options == {"size": 3, "line": 3, "rule": "freestyle"}
+    assert loaded.search.num_simulations == 8
+
+
+def test_a_misspelt_argument_of_train_is_not_blamed_on_the_command_line() -> None:
+    with pytest.raises(ZerofleetError, match=r"^minuts=1 .* did you mean minutes\?"):
+        zf.train("connect4", preset="fast", minuts=1)
+    with pytest.raises(BadText, match=r"^minutes=-1: stop\.minutes must be greater than 0"):
+        zf.train("connect4", preset="fast", minutes=-1)
+
+
+def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line where a module is not installed."""
+    code = f"import sys; sys.modules[{module!r}] = None; from zerofleet.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "arguments", ["train connect4 --preset fast", "export c4 c4.onnx"], ids=["train", "export"]
+)
+def test_without_the_train_extra_it_says_what_to_install(arguments: str) -> None:
+    ran = without("torch", *arguments.split())
+    assert ran.stderr.splitlines()[-1].endswith("; pip install 'zerofleet[train]'")
+    assert ran.stderr.startswith("zerofleet: ")
+    assert ran.stderr.count("\n") == 1
+    assert ran.returncode == 2
+
+
+def test_the_traceback_is_shown_where_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_DEBUG", "1")
+    ran = Ran(capsys, "check", "gomku")
+    assert ran.errors.startswith("Traceback (most recent call last):\n")
+    assert ran.errors.splitlines()[-1].startswith("zerofleet: unknown game gomku")
+
+
+def test_a_fault_of_the_system_is_one_line_with_its_path(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").touch()
+    monkeypatch.setenv("ZEROFLEET_RUNS", "file/runs")
+    ran = Ran(capsys, "train", "connect4", "--preset", "fast", "--steps", "1")
+    assert "file/runs/connect4-fast is in the way" in ran.errors
+    assert ran.status == 2
+
+
+def test_hints_name_the_command_as_it_was_typed() -> None:
+    by_path = subprocess.run([ZEROFLEET, "show"], capture_output=True, text=True)
+    assert by_path.stderr.startswith(f"Usage: {ZEROFLEET} show")
+    as_module = subprocess.run(
+        [sys.executable, "-m", "zerofleet", "show"], capture_output=True, text=True
+    )
+    assert as_module.stderr.startswith(f"Usage: {sys.executable} -m zerofleet show")
+    here = subprocess.run(
+        ["bin/zerofleet", "show"], cwd=ZEROFLEET.parent.parent, capture_output=True, text=True
+    )
+    assert here.stderr.startswith("Usage: bin/zerofleet show")
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    ran = subprocess.run(f"{ZEROFLEET} games | true", shell=True, capture_output=True, text=True)
+    assert ran.stderr == ""
