@@ -24,8 +24,9 @@ MAY_IMPORT = {
     "training": {"games", "nets", "replay", "weights"},
     "arena": {"games", "search", "infer", "weights"},
 }
+MAY_IMPORT["runs"] = {"games", "replay"}
 MAY_IMPORT["fleet"] = set(MAY_IMPORT)
-MAY_IMPORT["web"] = {"games", "search", "replay", "weights", "arena", "fleet"}
+MAY_IMPORT["web"] = {"games", "search", "replay", "weights", "arena", "fleet", "runs"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 # Modules beside the rooms that every room may import; they themselves import no room, but for

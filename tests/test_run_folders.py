@@ -16,7 +16,7 @@ from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
 from zerofleet.metrics import MetricsLog
 from zerofleet.run_folders import Run, config_for, create_or_open, find, remove
 from zerofleet.run_lock import RunInUse
-from zerofleet.run_summaries import runs
+from zerofleet.run_summaries import list_runs
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +144,7 @@ def test_a_crash_while_a_run_is_made_leaves_a_name_that_can_be_used() -> None:
     (folder / "run.lock").touch()
     (folder / "config.yaml").write_text("half a")
     (folder / "run.json.new").write_text("half a")
-    assert runs() == []
+    assert list_runs() == []
     assert config.read(made("c4").config_path) == connect4()
 
 
@@ -176,7 +176,7 @@ def test_runs_lists_how_far_each_is() -> None:
         log.append("status", 100, {"games": 40})
         log.append("train", 120, {"loss": 1.0})
     made("g", config.load("gomoku"))
-    c4, g = runs()
+    c4, g = list_runs()
     assert (c4.name, c4.game, c4.num_steps, c4.num_games) == ("c4", "connect4", 120, 40)
     assert (g.name, g.game) == ("g", "gomoku size=9 line=5 rule=freestyle")
     assert (g.num_steps, g.num_games) == (0, 0)
@@ -187,7 +187,7 @@ def test_runs_lists_how_far_each_is() -> None:
 def test_a_damaged_run_is_listed_with_its_fault_beside_the_others() -> None:
     made("good")
     (made("bad").folder / "run.json").write_text("{")
-    bad, good = runs()
+    bad, good = list_runs()
     assert bad.fault.startswith("runs/bad/run.json is damaged")
     assert good.fault == ""
 
@@ -238,7 +238,7 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone() -> None:
                 made("c4")
             with pytest.raises(RunInUse, match=said):
                 remove("c4")
-            assert [run.name for run in runs()] == ["c4"]
+            assert [run.name for run in list_runs()] == ["c4"]
         finally:
             os.kill(first.pid, signal.SIGKILL)
         first.wait()

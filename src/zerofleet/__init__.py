@@ -4,9 +4,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from zerofleet import arena, errors, games, search, selfplay
+from zerofleet import arena, errors, games, runs, search, selfplay
 from zerofleet._core import CHANCE, OVER
-from zerofleet.run_summaries import runs
 
 if TYPE_CHECKING:
     from zerofleet.fleet.api import train

@@ -25,7 +25,7 @@ class RunSummary:
     """What is wrong with its folder; else empty."""
 
 
-def runs() -> list[RunSummary]:
+def list_runs() -> list[RunSummary]:
     """All runs by name, with how far they are. A damaged one is listed with its fault."""
     return [summary(runs_folder() / name) for name in run_names()]
 

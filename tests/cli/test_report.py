@@ -1,7 +1,6 @@
 """zerofleet report: the page about a run."""
 
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,9 @@ import pytest
 
 from zerofleet import config
 from zerofleet.cli import main
-from zerofleet.cli.report_data import GamesOnDisk, opening_tree, with_progress
-from zerofleet.config import ReplayConfig
+from zerofleet.cli.report_data import opening_tree, with_progress
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog
-from zerofleet.replay import EpisodeLog
 from zerofleet.run_folders import create_or_open
 from zerofleet.selfplay import play
 
@@ -113,40 +110,6 @@ def test_time_is_counted_over_sessions_and_ratings_know_the_games_before_them() 
     found = with_progress(records)
     assert [record["trained_s"] for record in found] == [10, 12, 15, 15]
     assert [record["run_games"] for record in found] == [5, 5, 9, 9]
-
-
-def log_of_many_files(folder: Path) -> list[Path]:
-    """Forty games of Connect Four, a few in each file."""
-    game = get("connect4")
-    settings = ReplayConfig(segment_bytes=4096)
-    with closing(EpisodeLog(folder, game, settings)) as log:
-        for data in play(game, "hash", num_episodes=40, num_simulations=2):
-            episode = Episode.decode(data)
-            log.append([episode], [len(episode.events)])
-    return sorted(folder.glob("segment-*.zfl"))
-
-
-def test_files_that_training_removes_meanwhile_are_left_out(tmp_path: Path) -> None:
-    log_of_many_files(tmp_path)
-    log = GamesOnDisk(tmp_path)
-    oldest, *others = sorted(tmp_path.glob("segment-*.zfl"))
-    assert len(others) >= 2
-    oldest.unlink()
-    assert 0 < len(log.sampled()) < 40
-    assert log.sampled()[-1].number == 39
-    assert log.faults == {}
-
-
-def test_damage_in_the_log_is_named_and_the_other_files_are_read(tmp_path: Path) -> None:
-    oldest, *_, newest = log_of_many_files(tmp_path)
-    data = bytearray(oldest.read_bytes())
-    data[-1] ^= 1
-    oldest.write_bytes(data)
-    newest.write_bytes(newest.read_bytes()[:-1])  # as if it were being written: no damage
-    log = GamesOnDisk(tmp_path)
-    assert len(log.sampled()) == 38
-    assert list(log.faults) == [oldest]
-    assert "is damaged" in log.faults[oldest]
 
 
 def test_the_opening_tree_counts_games_by_how_they_began() -> None:

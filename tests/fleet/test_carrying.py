@@ -32,9 +32,9 @@ def test_without_games_it_goes_on_with_a_new_window_and_counts_on(tmp_path, caps
     said = capsys.readouterr().out
     assert "positions of before are not here; training waits until there are 200 again" in said
     assert "going on at step 30" in said
-    first = zf.runs()[0]
+    first = zf.runs.list()[0]
     assert (first.name, first.num_steps) == ("carried", 40)
-    before = next(each for each in zf.runs() if each.name == "r")
+    before = next(each for each in zf.runs.list() if each.name == "r")
     assert first.num_games >= before.num_games + 200 // 9  # a game has at most nine positions
 
 

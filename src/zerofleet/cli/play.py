@@ -17,7 +17,7 @@ from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source
 from zerofleet.run_folders import Run, find
 from zerofleet.run_games import game_text
-from zerofleet.run_summaries import runs
+from zerofleet.run_summaries import list_runs
 from zerofleet.settings import MOST_SEED
 from zerofleet.weights import WeightsStore, find_best
 
@@ -114,7 +114,7 @@ def newest_run(name: str, wanted: Game, any_variant: bool) -> Run | None:
     played = absolute(name) if is_source(name) else wanted.name
     found = [
         run
-        for run in (find(each.name) for each in runs() if not each.fault)
+        for run in (find(each.name) for each in list_runs() if not each.fault)
         if run.facts.game == played
         and (any_variant or option_texts(run.facts.options) == wanted.options)
         and WeightsStore(run.weights).versions()

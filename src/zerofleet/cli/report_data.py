@@ -1,29 +1,19 @@
 """What a report is made of: a run's records and games, read while it may still be training."""
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from pathlib import Path
+from itertools import islice
 
 from zerofleet import metrics
 from zerofleet.config import Config, read
 from zerofleet.games import Episode, Game, Position
 from zerofleet.metrics import Record
-from zerofleet.replay.segment import Damaged, Torn, read_head, read_records
 from zerofleet.run_folders import Run
+from zerofleet.runs import LoggedGame, LoggedGames
 
 GAMES_SAMPLED = 2000
 """At most so many games are decoded, spread over all that are still there; and so many of the
 newest."""
-
-
-@dataclass(frozen=True)
-class LoggedGame:
-    """A game and its number in the run."""
-
-    number: int
-    episode: Episode
 
 
 @dataclass(frozen=True)
@@ -62,16 +52,16 @@ def collect(run: Run) -> RunData:
     """Reads all of it."""
     has_records = (run.folder / metrics.FILE_NAME).exists()
     records = with_progress(list(metrics.read(run.folder))) if has_records else []
-    log = GamesOnDisk(run.episodes)
+    log = LoggedGames(run.episodes, run.game(), run.name)
     return RunData(
         run=run,
         config=read(run.config_path),
-        game=run.game(),
+        game=log.game,
         statuses=[record for record in records if record["kind"] == "status"],
         losses=[record for record in records if record["kind"] == "train"],
         ratings=[record for record in records if record["kind"] == "rating"],
-        sampled_games=log.sampled(),
-        newest_games=log.newest(),
+        sampled_games=log.sampled(GAMES_SAMPLED),
+        newest_games=[each.episode for each in log.newest(GAMES_SAMPLED)],
         faults=list(log.faults.values()),
     )
 
@@ -91,50 +81,6 @@ def with_progress(records: list[Record]) -> list[Record]:
         trained_s = earlier_sessions_s + elapsed_s
         found.append(record | {"trained_s": trained_s, "run_games": run_games})
     return found
-
-
-# ---- games
-
-
-class GamesOnDisk:
-    """The files of a log of games, which a run that trains goes on to write and to remove."""
-
-    def __init__(self, folder: Path) -> None:
-        self._paths = sorted(folder.glob("segment-*.zfl"))
-        self.faults: dict[Path, str] = {}
-        """Damage in what was read."""
-
-    def sampled(self) -> list[LoggedGame]:
-        """Games spread evenly over those that are still there, oldest first."""
-        num_games = sum(1 for path in self._paths for _ in self._games_in(path))
-        stride = max(1, math.ceil(num_games / GAMES_SAMPLED))
-        # Read again, file by file: a log can be larger than the memory.
-        sampled = islice(chain.from_iterable(map(self._games_in, self._paths)), 0, None, stride)
-        return [LoggedGame(number, Episode.decode(data)) for number, data in sampled]
-
-    def newest(self) -> list[Episode]:
-        """The newest games, oldest of them first."""
-        found: list[bytes] = []
-        for path in reversed(self._paths):
-            found = [data for _, data in self._games_in(path)] + found
-            if len(found) >= GAMES_SAMPLED:
-                break
-        return [Episode.decode(data) for data in found[-GAMES_SAMPLED:]]
-
-    def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
-        """The games of a file with their numbers, up to damage."""
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:  # training has let go of it meanwhile
-            return
-        try:
-            text, start = read_head(data, str(path))
-            for index, record in enumerate(read_records(data, start, str(path))):
-                yield text.episodes_before + index, data[record.start : record.end]
-        except (Torn, Damaged) as fault:
-            is_being_written = isinstance(fault, Torn) and path == self._paths[-1]
-            if not is_being_written:
-                self.faults[path] = str(fault)
 
 
 # ---- openings

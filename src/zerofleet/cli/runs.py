@@ -8,13 +8,14 @@ import typer
 
 from zerofleet import metrics
 from zerofleet.cli.output import print_table
+from zerofleet.cli.runs_games import runs_games
 from zerofleet.config import read
 from zerofleet.errors import BadBytes
 from zerofleet.packs import DEFAULT_PART_BYTES, pack, unpack
 from zerofleet.program import program_name
 from zerofleet.replay.segment import read_head
 from zerofleet.run_folders import Run, find, folder_of, remove
-from zerofleet.run_summaries import runs as all_runs
+from zerofleet.run_summaries import list_runs as all_runs
 from zerofleet.run_summaries import summary
 
 RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")]
@@ -22,8 +23,12 @@ RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet 
 runs = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, remove and carry runs. They are in $ZEROFLEET_RUNS, else in ./runs.",
+    help="List, show, remove and carry runs, and see their games. They are in $ZEROFLEET_RUNS, "
+    "else in ./runs.",
 )
+
+
+runs.command("games")(runs_games)
 
 
 @runs.command("list")

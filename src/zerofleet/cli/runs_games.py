@@ -1,0 +1,121 @@
+"""zerofleet runs games"""
+
+import sys
+from collections.abc import Iterator
+from heapq import nlargest
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from zerofleet.cli.arguments import refuse_unwritable
+from zerofleet.cli.output import print_table
+from zerofleet.errors import BadText, Unsupported
+from zerofleet.games import games_to_text, write_games
+from zerofleet.games.formats import FORMATS
+from zerofleet.runs import LoggedGame, LoggedGames, games
+from zerofleet.runs.logged_games import TRUNCATED
+
+
+def runs_games(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")],
+    order: Annotated[
+        Literal["newest", "oldest", "longest"], typer.Option(help="Which come first.")
+    ] = "newest",
+    result: Annotated[
+        str | None,
+        typer.Option(help="Only those that ended so for the first player: win, truncated, …"),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    show: Annotated[
+        str | None, typer.Option(metavar="ID", help="One game, by number or id, move by move.")
+    ] = None,
+    write_as: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help=f"Write them: {', '.join(FORMATS)}."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where they are written; else printed.")
+    ] = None,
+) -> None:
+    """List the games of a run's log, show one, or write them to a file.
+
+    The log keeps the newest games. A run that is training can be looked at.
+
+    Example: zerofleet runs games c4 --order longest --limit 5
+    """
+    log = games(name)
+    chosen = [log.find(show)] if show else selected(log, order, result, limit)
+    if write_as or out:
+        write(chosen, write_as, out)
+    elif show:
+        show_game(chosen[0])
+    else:
+        list_games(chosen)
+    for fault in log.faults.values():
+        print(f"{fault}; the rest of that file is left out", file=sys.stderr)
+
+
+def selected(log: LoggedGames, order: str, result: str | None, limit: int) -> list[LoggedGame]:
+    known = [*(outcome.name for outcome in log.game.outcomes), TRUNCATED]
+    if result is not None and result not in known:
+        raise Unsupported(
+            f"no game of {log.game.name} ends in {result!r}; known: {', '.join(known)}"
+        )
+    ordered = reversed(log) if order == "newest" else iter(log)
+    found = (played for played in ordered if result in (None, played.result))
+    if order == "longest":
+        return nlargest(limit, found, key=lambda played: played.num_plies)
+    return list(islice(found, limit))
+
+
+def write(chosen: list[LoggedGame], write_as: str | None, out: Path | None) -> None:
+    if not chosen:
+        raise BadText("there is no such game in the log, so nothing is written")
+    records = [played.record() for played in chosen]
+    if out is None:
+        print(games_to_text(records, write_as or "text"), end="")
+        return
+    refuse_unwritable(out)
+    write_games(out, records, write_as)
+    print(f"{out}: {len(records)} games" if len(records) > 1 else f"{out}: game {chosen[0].number}")
+
+
+def list_games(chosen: list[LoggedGame]) -> None:
+    header = ("game", "id", "version", "plies", "result")
+    rows = [
+        (
+            str(played.number),
+            played.id,
+            str(played.version),
+            str(played.num_plies),
+            played.result,
+        )
+        for played in chosen
+    ]
+    print_table(header, rows, numbers=("game", "version", "plies"))
+
+
+def show_game(played: LoggedGame) -> None:
+    """Every ply with what its search thought, then the last position."""
+    print(f"game {played.number} of {played.run}, id {played.id}")
+    print(f"for the first player: {played.result}")
+    header = ("ply", "player", "plays", "search", "version", "value for it", "policy")
+    print_table(header, list(plies(played)), numbers=("ply", "version", "value for it", "policy"))
+    print(played.positions()[-1], end="")
+
+
+def plies(played: LoggedGame) -> Iterator[tuple[str, ...]]:
+    decisions = played.decisions()
+    events = zip(played.positions(), played.episode.events, strict=False)
+    for ply, (position, event) in enumerate(events, start=1):
+        text = position.action_text(event.id)
+        if event.kind == "chance":
+            yield str(ply), "chance", text, "", "", "", ""
+            continue
+        decision = next(decisions)
+        value = "" if decision.value_to_move is None else f"{decision.value_to_move:+.3f}"
+        share = f"{decision.policy[event.id]:.1%}" if event.id in decision.policy else ""
+        player = ("first", "second")[position.to_move]
+        yield str(ply), player, text, decision.kind, str(decision.version), value, share

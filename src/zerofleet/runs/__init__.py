@@ -1,0 +1,22 @@
+"""Training runs, for those who study them.
+
+    for run in zf.runs.list():
+        print(run.name, run.num_games)
+    for played in reversed(zf.runs.games("c4")):  # newest first
+        print(played.id, played.result, played.num_plies)
+
+A run may be training meanwhile: what is whole on disk is seen.
+"""
+
+from zerofleet.run_folders import find
+from zerofleet.run_summaries import RunSummary
+from zerofleet.run_summaries import list_runs as list  # noqa: A004  # read as zf.runs.list
+from zerofleet.runs.logged_games import Decision, LoggedGame, LoggedGames
+
+__all__ = ["Decision", "LoggedGame", "LoggedGames", "RunSummary", "games", "list"]
+
+
+def games(run: str) -> LoggedGames:
+    """The games in the log of the run of that name."""
+    found = find(run)
+    return LoggedGames(found.episodes, found.game(), found.name)

@@ -1,0 +1,160 @@
+"""The games that a run has logged, read while it may still be training.
+
+A log keeps the newest games: files that are too old are removed as new ones are written. Files are
+read one by one, so a log can be larger than the memory.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+from zerofleet.errors import Unsupported
+from zerofleet.games import Episode, Game, GameRecord, Position
+from zerofleet.replay.segment import Damaged, Torn, read_head, read_records
+
+TRUNCATED = "truncated"
+"""The result of a game that came to max_plies."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a player chose, and what the search before it had found."""
+
+    position: Position
+    action: int
+    kind: str
+    """How it was searched; see zerofleet.games.Event."""
+    version: int
+    """Step of the weights that evaluated."""
+    num_simulations: int
+    policy: dict[int, float]
+    """The policy target by action; empty without a full search."""
+    value_to_move: float | None
+    """Expected reward that the search found; None without a search."""
+
+
+@dataclass(frozen=True)
+class LoggedGame:
+    """One game of a run."""
+
+    number: int
+    """Games that the run had logged before it."""
+    episode: Episode
+    game: Game
+    run: str
+
+    @property
+    def id(self) -> str:
+        """Unique: the worker, and its number for the game."""
+        return f"{self.worker:x}-{self.episode.sequence}"
+
+    @property
+    def worker(self) -> int:
+        return self.episode.worker
+
+    @property
+    def version(self) -> int:
+        """Step of the newest weights that played in it."""
+        return max((event.version for event in self.episode.events), default=0)
+
+    @property
+    def result(self) -> str:
+        """How it ended for the first player, as the game's outcomes are called; or `truncated`."""
+        outcome = self.episode.outcome_first_player
+        return self.game.outcomes[outcome].name if outcome >= 0 else TRUNCATED
+
+    @property
+    def num_plies(self) -> int:
+        """Actions and chance outcomes."""
+        return len(self.episode.events)
+
+    def positions(self) -> list[Position]:
+        """The positions before each ply, then the last one."""
+        return self.episode.positions(self.game)
+
+    def decisions(self) -> Iterator[Decision]:
+        """What the players chose; chance is left out."""
+        rewards = [outcome.reward for outcome in self.game.outcomes]
+        for position, event in zip(self.positions(), self.episode.events, strict=False):
+            if event.kind == "chance":
+                continue
+            outcomes = event.outcomes_to_move if event.num_simulations else []
+            value = sum(p * reward for p, reward in zip(outcomes, rewards, strict=False))
+            yield Decision(
+                position,
+                event.id,
+                event.kind,
+                event.version,
+                event.num_simulations,
+                dict(event.policy),
+                value if outcomes else None,
+            )
+
+    def record(self) -> GameRecord:
+        """For zf.games.write_games."""
+        player = f"run:{self.run}@{self.version}"
+        return GameRecord.from_episode(self.episode, self.game, (player, player))
+
+
+class LoggedGames:
+    """The games of a log that are still there, oldest first; reversed() gives the newest first."""
+
+    def __init__(self, folder: Path, game: Game, run: str) -> None:
+        self.game = game
+        self.run = run
+        self.faults: dict[Path, str] = {}
+        """Damage in the files that were read; what follows it there is left out."""
+        self._folder = folder
+
+    def __iter__(self) -> Iterator[LoggedGame]:
+        return self._decoded(self._all())
+
+    def __reversed__(self) -> Iterator[LoggedGame]:
+        for path in reversed(self._paths()):
+            yield from self._decoded(reversed(list(self._games_in(path))))
+
+    def find(self, text: str) -> LoggedGame:
+        """The game of this id, or of this number."""
+        for played in reversed(self):
+            if text in (played.id, str(played.number)):
+                return played
+        raise Unsupported(
+            f"no game {text} is in the log of {self.run}; it keeps the newest ones: "
+            f"`zerofleet runs games {self.run}` lists them"
+        )
+
+    def newest(self, most: int) -> list[LoggedGame]:
+        """At most so many of the newest games, oldest of them first."""
+        return list(islice(reversed(self), most))[::-1]
+
+    def sampled(self, most: int) -> list[LoggedGame]:
+        """At most so many games, spread evenly over all of them, oldest first."""
+        stride = max(1, math.ceil(sum(1 for _ in self._all()) / most))
+        return list(self._decoded(islice(self._all(), 0, None, stride)))
+
+    def _decoded(self, found: Iterator[tuple[int, bytes]]) -> Iterator[LoggedGame]:
+        for number, data in found:
+            yield LoggedGame(number, Episode.decode(data), self.game, self.run)
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._folder.glob("segment-*.zfl"))
+
+    def _all(self) -> Iterator[tuple[int, bytes]]:
+        return chain.from_iterable(map(self._games_in, self._paths()))
+
+    def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
+        """The games of a file with their numbers, up to damage."""
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:  # training has removed it meanwhile
+            return
+        try:
+            text, start = read_head(data, str(path))
+            for index, record in enumerate(read_records(data, start, str(path))):
+                yield text.episodes_before + index, data[record.start : record.end]
+        except (Torn, Damaged) as fault:
+            is_being_written = isinstance(fault, Torn) and path == max(self._paths(), default=path)
+            if not is_being_written:
+                self.faults[path] = str(fault)
