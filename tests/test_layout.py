@@ -40,6 +40,7 @@ SHARED = {
     "errors",
     "files",
     "metrics",
+    "network_spec",
     "packs",
     "program",
     "run_folders",
@@ -49,7 +50,7 @@ SHARED = {
     "settings",
     "settings_text",
 }
-ABOVE_GAMES = {"config", "run_folders", "run_games", "run_summaries"}
+ABOVE_GAMES = {"config", "network_spec", "run_folders", "run_games", "run_summaries"}
 TORCH_ROOMS = {"nets", "infer", "training"}
 
 CPP_ORDER = ["base", "games", "search", "record", "solve", "selfplay", "bind", "tests"]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from zerofleet import arena, errors, games, runs, search, selfplay
 from zerofleet._core import CHANCE, OVER
+from zerofleet.infer.load import load
 
 if TYPE_CHECKING:
     from zerofleet.fleet.api import train
-    from zerofleet.infer.load import load
 
 __version__ = version("zerofleet")
 
@@ -26,8 +26,8 @@ __all__ = [
     "train",
 ]
 
-# These load torch, so only when they are used.
-LOADED_WHEN_USED = {"load": "zerofleet.infer.load", "train": "zerofleet.fleet.api"}
+# Loads torch, so only when it is used.
+LOADED_WHEN_USED = {"train": "zerofleet.fleet.api"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import infer, nets
+from zerofleet.infer.exports import exported
 
 
 def network_of(seed):
@@ -24,19 +25,13 @@ def make_network():
     return network_of
 
 
-@pytest.fixture(scope="session")
-def onnx_path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("onnx") / "seed-1.onnx"
-    nets.export_onnx(network_of(1), path)
-    return path
-
-
 @pytest.fixture(params=["torch", "onnx"])
-def evaluator(request, onnx_path):
+def evaluator(request):
     """Serves the network of seed 1 as version 40."""
     if request.param == "torch":
         return infer.TorchEvaluator(network_of(1), "cpu", version=40)
-    return infer.OnnxEvaluator(onnx_path, version=40)
+    network = network_of(1)
+    return infer.OnnxEvaluator(exported(network.spec), network.state_dict(), version=40)
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,9 @@
 """What every evaluator promises, whatever it runs on."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import safetensors.torch
+import torch
 
 import zerofleet as zf
 from zerofleet import infer
@@ -99,37 +97,19 @@ def test_search_and_self_play_take_it(evaluator):
     assert [zf.games.Episode.decode(each).game for each in episodes] == ["connect4"] * 2
 
 
+@pytest.mark.parametrize("kind", ["torch", "onnx"])
 def test_a_network_in_training_does_not_change_its_evaluator(
-    make_network, observations_BN, expected
+    kind, make_network, observations_BN, expected
 ):
     network = make_network(1)
-    evaluator = infer.TorchEvaluator(network, "cpu")
-    network.stem.conv.weight.data.zero_()
+    evaluator = infer.make_evaluator(network, kind, "cpu")
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
     assert network.training
     assert_answers(evaluator, observations_BN, expected(1))
 
 
-def test_the_onnx_evaluator_of_a_file_does_not_load_torch(onnx_path):
-    program = (
-        "import sys, numpy, zerofleet.infer as infer\n"
-        f"evaluator = infer.OnnxEvaluator({str(onnx_path)!r})\n"
-        "evaluator(numpy.zeros((1, 43), numpy.uint8))\n"
-        "assert 'torch' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_what_is_not_an_exported_network_is_refused_by_name(tmp_path):
-    damaged = tmp_path / "damaged.onnx"
-    damaged.write_bytes(b"not a protocol buffer")
-    with pytest.raises(BadBytes, match=r"damaged.onnx: not an ONNX file"):
-        infer.OnnxEvaluator(damaged)
-    empty = tmp_path / "empty.onnx"
-    empty.write_bytes(b"")
-    with pytest.raises(Unsupported, match=r"empty.onnx: an ONNX file, but not one that zerofleet"):
-        infer.OnnxEvaluator(empty)
-
-
-def test_an_evaluator_needs_a_thread(onnx_path):
+def test_an_evaluator_needs_a_thread(make_network):
     with pytest.raises(Unsupported, match="num_threads must be at least 1, got 0"):
-        infer.OnnxEvaluator(onnx_path, num_threads=0)
+        infer.make_evaluator(make_network(1), "onnx", "cpu", num_threads=0)

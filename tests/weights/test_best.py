@@ -72,7 +72,8 @@ def make_run_of_gomoku():
 
 def test_a_run_is_kept_with_its_settings_and_how_it_was_trained(kept):
     assert sorted(path.name for path in kept.iterdir()) == [
-        *("about.json", "config.yaml", "weights.json", "weights.safetensors"),
+        *("about.json", "config.yaml", "graph.json", "graph.onnx"),
+        *("weights.json", "weights.safetensors"),
     ]
     about = json.loads((kept / "about.json").read_text())
     assert (about["minutes"], about["games"], about["steps"]) == (1.5, 70, 40)

@@ -33,7 +33,7 @@ from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
-from zerofleet.metrics import needed
+from zerofleet.infer.load import load, load_file
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import best_of
 
@@ -174,10 +174,6 @@ def load_evaluator(
     """Shared by all players that are made of a text: it answers many threads, each on its own."""
     if named.source == "playout":
         return "playout"
-    needed("torch", "zerofleet[train]")
-    # Only now: it loads torch.
-    from zerofleet.infer.load import load, load_file
-
     if named.source == "best":
         return load_file(best_of(game.name, game.options).path, game, device=device)
     kind, _, rest = named.source.partition(":")

@@ -4,7 +4,7 @@
     zf.search.analyse(position, evaluator)
     evaluator.load(state, version=7)
 
-Only what needs torch loads it: OnnxEvaluator of a file does not.
+Only what needs torch loads it: OnnxEvaluator does not.
 """
 
 from importlib import import_module

@@ -29,8 +29,8 @@ from zerofleet.cache import cache_folder, key_of, put_in_cache
 from zerofleet.errors import TooLarge
 from zerofleet.games import Game
 from zerofleet.infer.device import device_text, pick_device
-from zerofleet.infer.evaluator import Observations
-from zerofleet.infer.make import EvaluatorKind, make_evaluator, make_pipeline
+from zerofleet.infer.evaluator import EvaluatorKind, Observations
+from zerofleet.infer.make import make_evaluator, make_pipeline
 from zerofleet.infer.pipeline import Pipeline
 
 GPU_SIZES = (256, 512, 1024, 2048, 4096, 8192)

@@ -4,7 +4,7 @@ Shapes: B observations, N bytes of an observation, A actions, O outcomes.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import safetensors.numpy
@@ -18,6 +18,7 @@ Rows = NDArray[np.float32]
 State = Mapping[str, Any] | bytes
 """Weights: by name, as torch tensors or numpy arrays; or all of them as safetensors."""
 Shapes = dict[str, list[int]]
+EvaluatorKind = Literal["auto", "torch", "onnx"]
 
 
 class Evaluator(Protocol):
@@ -55,14 +56,18 @@ def checked_observations(observations_BN: Observations, num_bytes: int) -> Obser
     return observations_BN
 
 
-def checked_state(state: State, shapes: Shapes, version: int, serving: int) -> Mapping[str, Any]:
+def checked_state(
+    state: State, shapes: Shapes, version: int, serving: int | None = None
+) -> Mapping[str, Any]:
     """Weights by name, which are those of `shapes` and have these shapes.
 
-    The error names what does not fit, the version that is refused and the one that goes on serving.
+    The error names what does not fit, the version that is refused, and the one that goes on
+    serving, if there is one.
     """
 
     def refused(why: str) -> str:
-        return f"weights {version} refused: {why}; still serving {serving}"
+        still = "" if serving is None else f"; still serving {serving}"
+        return f"weights {version} refused: {why}{still}"
 
     if isinstance(state, bytes):
         try:

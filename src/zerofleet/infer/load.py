@@ -1,28 +1,35 @@
-"""Trained networks, ready to judge positions: of a run, or of a file of weights."""
+"""Trained networks, ready to judge positions: of a run, or of a file of weights.
 
+Where ONNX Runtime answers and there is a graph beside the weights, torch is neither needed nor
+loaded.
+"""
+
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torch import from_numpy
-
-from zerofleet import nets
-from zerofleet.errors import BadText, Inconsistent
+from zerofleet.errors import BadText, Inconsistent, Unsupported
 from zerofleet.games import Game
-from zerofleet.infer.evaluator import Evaluator
-from zerofleet.infer.make import EvaluatorKind, make_evaluator
+from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
+from zerofleet.metrics import needed
+from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 from zerofleet.run_folders import find
-from zerofleet.weights import Weights, WeightsStore, best_of, read_weights
+from zerofleet.weights import Weights, WeightsStore, best_of, has_graph, read_graph, read_weights
+
+if TYPE_CHECKING:
+    from zerofleet.nets import Network
 
 
 def load_network(
     run: str, step: int | None = None, game: Game | None = None
-) -> tuple[nets.Network, int]:
+) -> "tuple[Network, int]":
     """The network of a run with its newest good weights, or those of a step, and their version.
 
     An error says so where they are for another game than the run's, or than `game`.
     """
     network, version = network_of(weights_of_run(run, step), find(run).game())
     if game is not None:
-        nets.refuse_mismatch(network.spec, game)
+        refuse_mismatch(network.spec, game)
     return network, version
 
 
@@ -51,10 +58,15 @@ def weights_named(source: str, game: Game) -> Weights:
     return weights_of_run(run, int(step) if at else None)
 
 
-def network_of(weights: Weights, game: Game) -> tuple[nets.Network, int]:
-    spec = nets.NetworkSpec.from_dict(weights.spec)
-    nets.refuse_mismatch(spec, game)
-    network = nets.from_spec(spec).eval()
+def network_of(weights: Weights, game: Game) -> "tuple[Network, int]":
+    # Only now: they load torch.
+    from torch import from_numpy
+
+    from zerofleet.nets import from_spec
+
+    spec = NetworkSpec.from_dict(weights.spec)
+    refuse_mismatch(spec, game)
+    network = from_spec(spec).eval()
     tensors = {name: from_numpy(each) for name, each in weights.tensors.items()}
     network.take(tensors, f"weights {weights.version}")
     return network, weights.version
@@ -73,8 +85,10 @@ def load(
 
     It can be given to zf.search.analyse and zf.selfplay.play.
     """
-    network, version = load_network(run, step, game)
-    return make_evaluator(network, kind, device, num_threads, version, compiles=False)
+    found, weights = find(run), weights_of_run(run, step)
+    if game is not None:
+        refuse_mismatch(NetworkSpec.from_dict(weights.spec), game)
+    return evaluator_of(weights, found.game(), found.folder, kind, device, num_threads)
 
 
 def load_file(
@@ -86,5 +100,53 @@ def load_file(
     num_threads: int = 1,
 ) -> Evaluator:
     """An evaluator with the weights of a safetensors file such as a run's, its manifest beside."""
-    network, version = network_of(read_weights(path, str(path)), game)
+    weights = read_weights(path, str(path))
+    return evaluator_of(weights, game, path.parent, kind, device, num_threads)
+
+
+def evaluator_of(
+    weights: Weights,
+    game: Game,
+    graph_folder: Path,
+    kind: EvaluatorKind,
+    device: str,
+    num_threads: int,
+) -> Evaluator:
+    """With the graph of that folder, where it has one and ONNX Runtime answers; else with torch."""
+    spec = NetworkSpec.from_dict(weights.spec)
+    refuse_mismatch(spec, game)
+    if answers_by_onnx(kind, device) and has_graph(graph_folder):
+        needed("onnxruntime", "zerofleet[play]")
+        from zerofleet.infer.onnx_evaluator import OnnxEvaluator
+
+        graph = read_graph(graph_folder)
+        refuse_mismatch(spec, NetworkSpec.from_dict(graph.spec))
+        return OnnxEvaluator(graph, weights.tensors, num_threads, weights.version)
+    if not has_torch() and not has_graph(graph_folder):
+        raise Unsupported(
+            f"{graph_folder} has no graph.onnx, so its weights need torch; "
+            "pip install 'zerofleet[train]'"
+        )
+    needed("torch", "zerofleet[train]")
+    # Only now: it loads torch.
+    from zerofleet.infer.make import make_evaluator
+
+    network, version = network_of(weights, game)
     return make_evaluator(network, kind, device, num_threads, version, compiles=False)
+
+
+def answers_by_onnx(kind: EvaluatorKind, device: str) -> bool:
+    """Whether ONNX Runtime is what answers on a device: on a CPU, and where there is no torch."""
+    if kind not in ("auto", "onnx"):
+        return False
+    if device == "cpu" or (device == "auto" and not has_torch()):
+        return True
+    needed("torch", "zerofleet[train]")
+    # Only now: it loads torch.
+    from zerofleet.infer.device import pick_device
+
+    return pick_device(device).type == "cpu"
+
+
+def has_torch() -> bool:
+    return find_spec("torch") is not None

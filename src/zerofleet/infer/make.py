@@ -1,19 +1,16 @@
 """Picks the evaluator that is fastest on a device, and the way to keep it busy."""
 
-from typing import Literal
-
 import torch
 
 from zerofleet.errors import Unsupported
 from zerofleet.infer.cuda_evaluator import CudaEvaluator
 from zerofleet.infer.device import pick_device
-from zerofleet.infer.evaluator import Evaluator
+from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
+from zerofleet.infer.exports import exported
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator
 from zerofleet.infer.pipeline import Pipeline, by_turns
 from zerofleet.infer.torch_evaluator import TorchEvaluator
 from zerofleet.nets import Network
-
-EvaluatorKind = Literal["auto", "torch", "onnx"]
 
 
 def make_evaluator(
@@ -37,7 +34,7 @@ def make_evaluator(
     if kind == "onnx" and picked.type != "cpu":
         raise Unsupported(f"the evaluator onnx is for device cpu, not {picked}; torch is for it")
     if kind == "onnx" or (kind == "auto" and picked.type == "cpu"):
-        return OnnxEvaluator(network, num_threads, version)
+        return OnnxEvaluator(exported(network.spec), network.state_dict(), num_threads, version)
     if picked.type == "cuda":
         return CudaEvaluator(network, picked, version, compiles)
     if picked.type == "cpu":

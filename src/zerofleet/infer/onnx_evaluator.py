@@ -1,51 +1,39 @@
-"""Evaluates with ONNX Runtime on a CPU. Does not load torch, unless it is given a network.
+"""Evaluates with ONNX Runtime on a CPU. Needs neither torch nor the onnx package.
 
 Shapes: B observations, N bytes of an observation.
 """
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime  # type: ignore[import-untyped]
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
-from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.errors import Unsupported
 from zerofleet.infer.evaluator import (
     Observations,
     Rows,
-    Shapes,
     State,
     checked_observations,
     checked_state,
 )
-
-if TYPE_CHECKING:
-    from zerofleet.nets import Network
+from zerofleet.weights import Graph
 
 
 class OnnxEvaluator:
-    """Answers with the weights of a network, or of a file that `zf.nets.export_onnx` wrote.
+    """Answers with a graph and the weights that are put into it, which `load` replaces.
 
-    To export a network takes seconds, and is done once for all networks of a spec. New weights cost
-    building a session: 12 to 55 ms for the tiny networks, 0.3 s for the largest (one core).
+    New weights cost building a session: some 10 to 30 ms for the networks that come with zerofleet.
     """
 
-    def __init__(
-        self, source: "Network | str | Path", num_threads: int = 1, version: int = 0
-    ) -> None:
+    def __init__(self, graph: Graph, state: State, num_threads: int = 1, version: int = 0) -> None:
         if num_threads < 1:
             raise Unsupported(f"num_threads must be at least 1, got {num_threads}")
         self.num_threads = num_threads
-        self._model = model_of(source)
-        self._shapes = state_shapes(self._model, str(source) if is_path(source) else "network")
-        self._num_bytes = self._model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
-        if not isinstance(source, (str, Path)):
-            self._put(source.state_dict())
-        self._serving = (self._session(), version)
+        self._graph = graph
+        self._num_bytes = int(graph.spec["observation_bytes"])
+        self._serving = (self._session(checked_state(state, graph.shapes, version)), version)
 
     @property
     def version(self) -> int:
@@ -60,47 +48,26 @@ class OnnxEvaluator:
         return logits_BA, outcomes_BO
 
     def load(self, state: State, version: int) -> None:
-        self._put(checked_state(state, self._shapes, version, self.version))
-        self._serving = (self._session(), version)
+        arrays = checked_state(state, self._graph.shapes, version, self.version)
+        self._serving = (self._session(arrays), version)
 
-    def _put(self, arrays: Mapping[str, Any]) -> None:
-        for weight in self._model.graph.initializer:
-            if weight.name in self._shapes:
-                array = arrays[weight.name]
-                if not isinstance(array, np.ndarray):
-                    array = array.cpu()  # a tensor, perhaps of a GPU that trains
-                weight.raw_data = np.asarray(array, dtype=np.float32).tobytes()
-
-    def _session(self) -> onnxruntime.InferenceSession:
+    def _session(self, arrays: Mapping[str, Any]) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.num_threads
         options.inter_op_num_threads = 1
         # Threads that wait for work are not to take a core from search or training.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # The session copies them.
+        values = [as_array(arrays[name], dtype) for name, dtype in self._graph.inputs.items()]
+        options.add_external_initializers(
+            list(self._graph.inputs),
+            [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in values],
+        )
         return onnxruntime.InferenceSession(
-            self._model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            self._graph.onnx, options, providers=["CPUExecutionProvider"]
         )
 
 
-def is_path(source: object) -> bool:
-    return isinstance(source, (str, Path))
-
-
-def model_of(source: "Network | str | Path") -> onnx.ModelProto:
-    if not isinstance(source, (str, Path)):
-        from zerofleet.infer.exports import exported
-
-        return exported(source.spec)
-    try:
-        return onnx.load_model(source)
-    except DecodeError as error:
-        raise BadBytes(f"{source}: not an ONNX file ({error})") from None
-
-
-def state_shapes(model: onnx.ModelProto, name: str) -> Shapes:
-    """The names and shapes of the weights that such a network has; the export wrote them down."""
-    for entry in model.metadata_props:
-        if entry.key == "state_shapes":
-            shapes: Shapes = json.loads(entry.value)
-            return shapes
-    raise Unsupported(f"{name}: an ONNX file, but not one that zerofleet exported")
+def as_array(weight: Any, dtype: str) -> NDArray[Any]:
+    """An array as it is, or a tensor, perhaps of a GPU that trains."""
+    return np.ascontiguousarray(weight if isinstance(weight, np.ndarray) else weight.cpu(), dtype)

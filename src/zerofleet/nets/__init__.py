@@ -18,7 +18,7 @@ from zerofleet.nets.network import (
 )
 from zerofleet.nets.onnx import export_onnx
 from zerofleet.nets.presets import presets
-from zerofleet.nets.spec import NetworkSpec, refuse_mismatch
+from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 
 __all__ = [
     "AuxiliaryBatch",

@@ -14,8 +14,8 @@ from zerofleet.nets.network import Network, NetworkOptions
 from zerofleet.nets.places import PlacesNetwork
 from zerofleet.nets.points import PointsNetwork
 from zerofleet.nets.presets import choices, presets
-from zerofleet.nets.spec import NetworkSpec, OptionValue, first_fault
 from zerofleet.nets.zones import ZonesNetwork
+from zerofleet.network_spec import NetworkSpec, OptionValue, first_fault
 
 KINDS: dict[str, type[Network]] = {
     "board": BoardNetwork,

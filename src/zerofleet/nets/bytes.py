@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from zerofleet.nets.layers import ResidualMlp, final_layer
 from zerofleet.nets.network import Network, NetworkOptions, Output
-from zerofleet.nets.spec import NetworkSpec
+from zerofleet.network_spec import NetworkSpec
 
 NUM_BYTE_VALUES = 256
 

@@ -3,7 +3,7 @@
 Input `observations` uint8 [batch, N]; outputs `policy_logits` float32 [batch, A] and `outcomes`
 float32 [batch, O], the latter after a softmax. The batch can be of any size. Weights keep the names
 that they have in the network's state, so that others can be put in their place. The metadata have,
-as JSON, the network's `spec` and the names and shapes of all weights, `state_shapes`.
+as JSON, the network's `spec`. The same network gives the same file on every machine.
 
 Shapes: B batch, N bytes of an observation, A actions, O outcomes.
 """
@@ -11,7 +11,7 @@ Shapes: B batch, N bytes of an observation, A actions, O outcomes.
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,9 +66,8 @@ def to_onnx(network: Network) -> onnx.ModelProto:
     assert program is not None
     model = program.model_proto
     rename_weights(model.graph)
-    shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
-    metadata = {"spec": network.spec.to_dict(), "state_shapes": shapes}
-    onnx.helper.set_model_props(model, {key: json.dumps(value) for key, value in metadata.items()})
+    remove_traces(model)
+    onnx.helper.set_model_props(model, {"spec": json.dumps(network.spec.to_dict())})
     return model
 
 
@@ -79,6 +78,30 @@ def rename_weights(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         for index, name in enumerate(node.input):
             node.input[index] = name.removeprefix(PREFIX)
+
+
+def remove_traces(model: onnx.ModelProto) -> None:
+    """Removes what the exporter says of its work: builds, paths and source lines of this machine,
+    nine tenths of a file without weights."""
+    model.ClearField("producer_version")
+    graph = model.graph
+    graph.ClearField("metadata_props")
+    graph.ClearField("value_info")
+    for each in (*graph.node, *graph.initializer, *graph.input, *graph.output):
+        each.ClearField("metadata_props")
+
+
+def take_weights_out(model: onnx.ModelProto, names: Collection[str]) -> dict[str, str]:
+    """Leaves in place of these weights that they come from outside; gives each that is in the graph
+    with its dtype."""
+    taken = {}
+    for weight in model.graph.initializer:
+        if weight.name in names:
+            taken[weight.name] = onnx.helper.tensor_dtype_to_np_dtype(weight.data_type).name
+            weight.ClearField("raw_data")
+            weight.data_location = onnx.TensorProto.EXTERNAL
+            weight.external_data.add(key="location", value="weights")
+    return taken
 
 
 @contextmanager

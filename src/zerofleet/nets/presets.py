@@ -5,7 +5,7 @@ Sizes are chosen by parameters; counts are for 15x15 Gomoku, Beasty Bar and back
 
 from typing import Final
 
-from zerofleet.nets.spec import OptionValue
+from zerofleet.network_spec import OptionValue
 
 Choice = tuple[str, dict[str, OptionValue]]
 """A kind of network and those of its options that differ from the defaults."""

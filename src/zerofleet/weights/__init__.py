@@ -1,16 +1,21 @@
 """Versioned weights: published, found, checked before use. Bytes only: no network is known here."""
 
 from zerofleet.weights.best import BestWeights, all_best, best_folder, best_of, find_best
+from zerofleet.weights.graph import Graph, has_graph, read_graph, write_graph
 from zerofleet.weights.store import BadWeights, Weights, WeightsStore, read_weights
 
 __all__ = [
     "BadWeights",
     "BestWeights",
+    "Graph",
     "Weights",
     "WeightsStore",
     "all_best",
     "best_folder",
     "best_of",
     "find_best",
+    "has_graph",
+    "read_graph",
     "read_weights",
+    "write_graph",
 ]

@@ -3,6 +3,7 @@
     weights/gomoku-9/
       weights.safetensors   the network
       weights.json          its manifest: hash, and what network and game it is for
+      graph.onnx            the network without its weights, for who has no torch; graph.json beside
       config.yaml           the settings of the run that trained it
       about.json            how long it was trained on what, and how strong it was measured to be
 

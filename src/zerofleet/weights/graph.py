@@ -1,0 +1,77 @@
+"""A network's computation as ONNX, without its weights: what answers where there is no torch.
+
+    graph.onnx   takes any version of the weights of one network, as external initialisers
+    graph.json   its manifest: hash, the network's spec, the tensors of its weights
+
+The manifest is written last. A graph whose hash differs from its manifest is refused by name.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zerofleet.files import write_whole
+from zerofleet.weights.store import BadWeights
+
+GRAPH, GRAPH_MANIFEST = "graph.onnx", "graph.json"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """`spec` says what network it is of, in the words of whoever made it."""
+
+    onnx: bytes
+    spec: dict[str, Any]
+    shapes: dict[str, list[int]]
+    """Of all tensors of the network's weights."""
+    inputs: dict[str, str]
+    """The tensors that it takes, each with its dtype; auxiliary heads, for one, are not in it."""
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Names and contents, in the order in which they are to be written."""
+        manifest = {
+            "sha256": hashlib.sha256(self.onnx).hexdigest(),
+            "num_bytes": len(self.onnx),
+            "spec": self.spec,
+            "shapes": self.shapes,
+            "inputs": self.inputs,
+        }
+        yield GRAPH, self.onnx
+        yield GRAPH_MANIFEST, (json.dumps(manifest, sort_keys=True) + "\n").encode()
+
+
+def write_graph(folder: Path, graph: Graph) -> None:
+    """Writes the graph whole, then its manifest, over what is there."""
+    for name, data in graph.files():
+        write_whole(folder / name, data)
+
+
+def has_graph(folder: Path) -> bool:
+    return (folder / GRAPH_MANIFEST).exists()
+
+
+def read_graph(folder: Path) -> Graph:
+    """The graph of a folder, checked. BadWeights names what is wrong with it."""
+    path = folder / GRAPH
+    try:
+        manifest = json.loads((folder / GRAPH_MANIFEST).read_text())
+        data = path.read_bytes()
+        expected = str(manifest["sha256"])
+        graph = Graph(
+            data,
+            spec=dict(manifest["spec"]),
+            shapes=dict(manifest["shapes"]),
+            inputs=dict(manifest["inputs"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadWeights(f"{path} refused: {error!r}") from None
+    got = hashlib.sha256(data).hexdigest()
+    if got != expected:
+        raise BadWeights(
+            f"{path} refused: sha256 differs from its manifest "
+            f"(got {got[:8]}…, expected {expected[:8]}…)"
+        )
+    return graph

@@ -1,0 +1,33 @@
+"""A graph is read as it was written, or refused by name."""
+
+import pytest
+
+from zerofleet.weights import BadWeights, Graph, has_graph, read_graph, write_graph
+
+GRAPH = Graph(b"a graph", {"kind": "board"}, {"a": [3, 2], "b": [1]}, {"a": "float32"})
+
+
+def test_what_was_written_is_read(tmp_path):
+    assert not has_graph(tmp_path)
+    write_graph(tmp_path, GRAPH)
+    assert has_graph(tmp_path)
+    assert read_graph(tmp_path) == GRAPH
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("graph.onnx", b"A graph", "sha256 differs from its manifest"),
+        ("graph.json", b"{}", "KeyError"),
+        ("graph.json", b"[1]", "TypeError"),
+        ("graph.json", b"\xff", "UnicodeDecodeError"),
+        ("graph.onnx", None, "FileNotFoundError"),
+    ],
+)
+def test_a_damaged_graph_is_refused_by_name(tmp_path, name, content, fault):
+    write_graph(tmp_path, GRAPH)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadWeights, match=rf"{tmp_path}/graph.onnx refused: {fault}"):
+        read_graph(tmp_path)
