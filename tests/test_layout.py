@@ -42,6 +42,7 @@ SHARED = {
     "metrics",
     "network_spec",
     "packs",
+    "plugins",
     "program",
     "run_folders",
     "run_games",
@@ -50,7 +51,7 @@ SHARED = {
     "settings",
     "settings_text",
 }
-ABOVE_GAMES = {"config", "network_spec", "run_folders", "run_games", "run_summaries"}
+ABOVE_GAMES = {"config", "network_spec", "plugins", "run_folders", "run_games", "run_summaries"}
 TORCH_ROOMS = {"nets", "infer", "training"}
 
 CPP_ORDER = ["base", "games", "search", "record", "solve", "selfplay", "bind", "tests"]

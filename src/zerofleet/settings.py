@@ -158,7 +158,8 @@ class NetworkConfig(Section):
 
     preset: str = "small"
     """tiny, small, medium or large; Beasty Bar has other kinds too, such as cards-small and
-    places-small. Larger is stronger in the end, slower all along."""
+    places-small. Larger is stronger in the end, slower all along. Or the name of a custom network:
+    see zf.nets.register."""
 
     options: dict[str, bool | int | float] = {}
     """What differs from the preset, by the network's own names."""
@@ -240,6 +241,9 @@ class TrainConfig(Section):
 
     auxiliary_loss_weight: Weight = 0.15
     """Weight of each auxiliary head's loss. More teaches the body faster, and distracts it."""
+
+    loss_terms: dict[str, Annotated[float, Field(ge=-1e6, le=1e6)]] = {}
+    """Custom loss terms and the weight of each: see zf.training.register_loss_term."""
 
     average_decay: Annotated[float, Field(ge=0, lt=1)] = 0.995
     """How slowly the moving average, which plays, follows the weights. Nearer 1 is steadier and

@@ -13,13 +13,16 @@ from zerofleet.arena.match_result import Match
 from zerofleet.arena.player import Player
 from zerofleet.arena.players import player
 from zerofleet.arena.ratings import Ratings, rate
+from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 
 __all__ = [
     "GateResult",
     "Hypotheses",
     "Match",
     "Player",
+    "PolicyPlayer",
     "Ratings",
+    "SearchPlayer",
     "gate",
     "match",
     "player",

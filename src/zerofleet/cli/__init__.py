@@ -25,6 +25,7 @@ from zerofleet.cli.gomocup import gomocup
 from zerofleet.cli.judge import judge
 from zerofleet.cli.match import match
 from zerofleet.cli.play import play
+from zerofleet.cli.plugins import with_plugins
 from zerofleet.cli.rate import rate
 from zerofleet.cli.report import report
 from zerofleet.cli.runs import runs
@@ -39,6 +40,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+USE_NETWORKS = {analyse, export, gate, gomocup, judge, match, play, rate, report, train}
 for verb in (
     games,
     check,
@@ -56,7 +58,7 @@ for verb in (
     rate,
     gate,
 ):
-    app.command()(verb)
+    app.command()(with_plugins(verb) if verb in USE_NETWORKS else verb)
 # What follows the name of a benchmark is for the benchmark, --help too.
 app.command(context_settings={"allow_interspersed_args": False})(bench)
 app.add_typer(runs, name="runs")

@@ -1,1 +1,5 @@
-"""Places roles on machines: so far all of them in one process (local.py)."""
+"""Runs: all roles of self-play training put together. `zf.train` is the way in."""
+
+from zerofleet.fleet.callbacks import StepInfo, VersionInfo
+
+__all__ = ["StepInfo", "VersionInfo"]

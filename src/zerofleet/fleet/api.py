@@ -2,12 +2,13 @@
 
 import difflib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zerofleet import games, nets
 from zerofleet.config import Config
 from zerofleet.errors import Inconsistent
+from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
 from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import refuse_unsaid_size
 from zerofleet.fleet.local import train as train_here
@@ -19,6 +20,7 @@ from zerofleet.metrics import Tracker, open_sinks
 from zerofleet.nets import NetworkSpec
 from zerofleet.run_folders import Run, config_for, create_or_open, run_names
 from zerofleet.settings_text import Override
+from zerofleet.training import LossTerm, find_loss_terms, register_loss_term
 from zerofleet.weights import Weights, WeightsStore
 
 
@@ -30,7 +32,12 @@ def train(
     minutes: float | None = None,
     steps: int | None = None,
     start_from: str | None = None,
+    device: str | None = None,
+    seed: int | None = None,
     settings: Sequence[str] = (),
+    loss_terms: Mapping[str, LossTerm] | None = None,
+    on_step: OnStep | None = None,
+    on_version: OnVersion | None = None,
     **options: int | str,
 ) -> Run:
     """Trains a network by self-play, or goes on with a run that exists; gives the run.
@@ -39,12 +46,26 @@ def train(
     "search.num_simulations=64", `options` those of the game. A run that exists keeps its settings,
     but for those given here. A new run begins with random weights, or with those that `start_from`
     names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH".
+
+    `loss_terms` are custom losses by name, see `zf.training.register_loss_term`; one weighs 1
+    unless the setting `train.loss_terms` has another weight.
+
+    `on_step(StepInfo)` is called after each step and ends the run where it returns False, as
+    reaching `stop.steps` would: checkpoint, then the final rating; a deterministic run first makes
+    the other steps of its round. `on_version(VersionInfo)` is called after each publication, that
+    is every `train.publish_every_steps` steps. Where one raises, a checkpoint is written, and the
+    exception goes on to the caller. See zerofleet.fleet.callbacks.
     """
     overrides: list[str | Override] = [
         *settings,
         *(
-            Override(("stop", limit), value, f"{limit}={value}")
-            for limit, value in (("minutes", minutes), ("steps", steps))
+            Override(place, value, f"{place[1]}={value}")
+            for place, value in (
+                (("stop", "minutes"), minutes),
+                (("stop", "steps"), steps),
+                (("run", "device"), device),
+                (("run", "seed"), seed),
+            )
             if value is not None
         ),
         *(
@@ -53,8 +74,19 @@ def train(
         ),
     ]
     name, preset = name_and_preset(game, run, preset, overrides)
-    config = config_for(name, game, preset, None, overrides)
-    return train_run(name, config, start_from=start_from)
+    config = with_loss_terms(config_for(name, game, preset, None, overrides), loss_terms or {})
+    callbacks = Callbacks(on_step, on_version)
+    return train_run(name, config, start_from=start_from, callbacks=callbacks)
+
+
+def with_loss_terms(config: Config, terms: Mapping[str, LossTerm]) -> Config:
+    """The settings with these terms, each of which is registered."""
+    for name, term in terms.items():
+        register_loss_term(name)(term)
+    weights = dict.fromkeys(terms, 1.0) | config.train.loss_terms
+    return config.model_copy(
+        update={"train": config.train.model_copy(update={"loss_terms": weights})}
+    )
 
 
 def option_source(name: str, value: int | str) -> str:
@@ -70,6 +102,7 @@ def train_run(
     trackers: Sequence[Tracker] = (),
     screen: Screen | None = None,
     start_from: str | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> Run:
     """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
     # A run cannot change its network, so a wrong one is refused before there is a run; and so are
@@ -78,6 +111,7 @@ def train_run(
     refuse_unsaid_size(config)
     game = games.get(config.game.name, **config.game.options)
     network = nets.build(game, config.network.preset, **config.network.options)
+    find_loss_terms(config.train.loss_terms)
     first = None
     if start_from is not None:
         if name in run_names():
@@ -93,7 +127,7 @@ def train_run(
         sinks = open_sinks(
             ["tensorboard", *trackers], run.folder, run.name, run.facts.id, config.model_dump()
         )
-        train_here(config, run, sinks, screen)
+        train_here(config, run, sinks, screen, callbacks)
     return run
 
 

@@ -8,23 +8,30 @@ from zerofleet.infer import Evaluator
 def run_by_turns(session: Session) -> None:
     """Plays a round of games, trains what they allow, and so on: the same every time."""
     evaluator = session.make_evaluator(session.devices.inference[0])
-    batch_size = session.config.train.batch_size
+    train_what_is_due(session)  # steps of a round that an error cut short
+    evaluator.load(session.loop.trainer.average, session.loop.step_count)
     while not session.bus.stopping and session.progress() < 1:
         episodes = play_round(session, evaluator)
         if episodes is None:
             return  # stopped in mid-round: the round is played again when the run goes on
         session.loop.take_in(episodes)
         session.num_rounds += 1
-        while (
-            session.loop.replay.limiter.may_train(batch_size)
-            and (progress := session.progress_without_clock()) < 1
-        ):
-            session.loop.step(progress)
+        train_what_is_due(session)
         session.loop.report()
         session.write_status([])
         evaluator.load(session.loop.trainer.average, session.loop.step_count)
         if session.loop.checkpoint_is_due() or session.loop.step_count == 0:
             session.loop.save(session.rest())
+
+
+def train_what_is_due(session: Session) -> None:
+    """Makes the steps that the games so far allow."""
+    batch_size = session.config.train.batch_size
+    while (
+        session.loop.replay.limiter.may_train(batch_size)
+        and (progress := session.progress_without_clock()) < 1
+    ):
+        session.loop.step(progress)
 
 
 def play_round(session: Session, evaluator: Evaluator) -> list[bytes] | None:

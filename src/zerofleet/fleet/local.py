@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from zerofleet.config import Config
 from zerofleet.fleet.by_turns import run_by_turns
+from zerofleet.fleet.callbacks import NO_CALLBACKS, CallbackRaised, Callbacks
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
 from zerofleet.fleet.side_by_side import run_side_by_side
@@ -20,12 +21,16 @@ from zerofleet.training import NotFinite, ProcessLost
 
 
 def train(
-    config: Config, run: Run, sinks: Sequence[Sink] = (), screen: Screen | None = None
+    config: Config,
+    run: Run,
+    sinks: Sequence[Sink] = (),
+    screen: Screen | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> None:
     """Trains until the config's stop, or Ctrl-C. The run's lock is the caller's."""
     screen = screen or PlainScreen()
     with ExitStack() as stack:
-        session = Session(config, run, sinks, screen, stack)
+        session = Session(config, run, sinks, screen, callbacks, stack)
         with session.stop_wish.on_signals(session.stop_soon):
             try:
                 if config.run.deterministic:
@@ -35,5 +40,7 @@ def train(
             except (NotFinite, ProcessLost) as fault:
                 # As that of any other role: it is raised after a checkpoint.
                 session.bus.stop(fault)
+            except CallbackRaised as raised:
+                session.bus.stop(raised.error)
             session.finish()
     screen.say(session.last_words())

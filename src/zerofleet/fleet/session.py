@@ -12,6 +12,7 @@ from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.disk import Disk
 from zerofleet.files import write_whole
+from zerofleet.fleet.callbacks import CallbackRaised, Callbacks, StepInfo, VersionInfo
 from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import games_per_group
 from zerofleet.fleet.rater import Rater
@@ -27,6 +28,7 @@ from zerofleet.run_folders import Run
 from zerofleet.selfplay.worker import Worker
 from zerofleet.training import (
     CheckpointStore,
+    StepReport,
     Trainer,
     TrainingLoop,
     set_up_torch,
@@ -40,9 +42,16 @@ class Session:
     """Everything that a run needs to go on, by turns or side by side."""
 
     def __init__(
-        self, config: Config, run: Run, sinks: Sequence[Sink], screen: Screen, stack: ExitStack
+        self,
+        config: Config,
+        run: Run,
+        sinks: Sequence[Sink],
+        screen: Screen,
+        callbacks: Callbacks,
+        stack: ExitStack,
     ) -> None:
         self.config = config
+        self.callbacks = callbacks
         self.run = run
         self.screen = screen
         self.game = run.game()
@@ -128,6 +137,8 @@ class Session:
             config.train,
             # By turns, reports come after rounds, which are the same every time; clocks are not.
             report_every_s=math.inf if by_turns else REPORT_EVERY_S,
+            on_step=self._on_step if callbacks.on_step else None,
+            on_publish=self._on_publish if callbacks.on_version else None,
         )
         if trainer.step_count == 0:
             self.disk.write(self.loop.keep_weights)
@@ -144,6 +155,10 @@ class Session:
             screen,
             config.run.seed,
             self.started_s,
+        )
+        # Now, as those of the rater: nothing can be exported or captured while a network trains.
+        self._callback_evaluator = (
+            self.make_evaluator(self.devices.inference[0]) if callbacks.on_version else None
         )
         screen.say(self._first_words())
 
@@ -164,6 +179,32 @@ class Session:
         )
         evaluator.load(self.loop.trainer.average, self.loop.step_count)
         return evaluator
+
+    def _on_step(self, report: StepReport) -> None:
+        assert self.callbacks.on_step is not None
+        info = StepInfo(
+            report.step,
+            report.learning_rate,
+            report.grad_norm,
+            report.values,
+            self.loop.replay.limiter.state.num_samples,
+            self.loop.replay.log.position.num_episodes,
+        )
+        try:
+            if self.callbacks.on_step(info) is False:
+                self.bus.stop()
+        except Exception as error:
+            raise CallbackRaised(error) from error
+
+    def _on_publish(self, version: int, weights: dict[str, Any]) -> None:
+        assert self.callbacks.on_version is not None
+        assert self._callback_evaluator is not None
+        self._callback_evaluator.load(weights, version)
+        info = VersionInfo(version, self.loop.step_count, self._callback_evaluator, self.run)
+        try:
+            self.callbacks.on_version(info)
+        except Exception as error:
+            raise CallbackRaised(error) from error
 
     @property
     def compiles(self) -> bool:

@@ -97,9 +97,9 @@ def import_file(path: Path) -> ModuleType:
         exec(compile(code, module.__file__, "exec"), module.__dict__)
     except Exception as error:
         del sys.modules[name]
-        line = (
-            getattr(error, "lineno", None) or traceback.extract_tb(error.__traceback__)[-1].lineno
-        )
+        frames = traceback.extract_tb(error.__traceback__)
+        own_lines = [each.lineno for each in frames if each.filename == module.__file__]
+        line = own_lines[-1] if own_lines else getattr(error, "lineno", "?")
         raise BadText(f"{path}:{line}: {type(error).__name__}: {error}") from error
     return module
 

@@ -16,6 +16,7 @@ from zerofleet.infer.pipeline import Pipeline
 if TYPE_CHECKING:
     from zerofleet.infer.cuda_evaluator import CudaEvaluator
     from zerofleet.infer.device import pick_device
+    from zerofleet.infer.load import load_file
     from zerofleet.infer.make import make_evaluator, make_pipeline
     from zerofleet.infer.onnx_evaluator import OnnxEvaluator
     from zerofleet.infer.torch_evaluator import TorchEvaluator
@@ -26,6 +27,7 @@ __all__ = [
     "OnnxEvaluator",
     "Pipeline",
     "TorchEvaluator",
+    "load_file",
     "make_evaluator",
     "make_pipeline",
     "pick_device",
@@ -35,6 +37,7 @@ LOADED_WHEN_USED = {
     "CudaEvaluator": "cuda_evaluator",
     "OnnxEvaluator": "onnx_evaluator",
     "TorchEvaluator": "torch_evaluator",
+    "load_file": "load",
     "make_evaluator": "make",
     "make_pipeline": "make",
     "pick_device": "device",

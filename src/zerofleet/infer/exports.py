@@ -12,13 +12,24 @@ import torch
 
 from zerofleet import nets
 from zerofleet.cache import cache_folder, key_of, put_in_cache
+from zerofleet.nets.build import CUSTOM
 from zerofleet.nets.onnx import take_weights_out, to_onnx
 from zerofleet.weights import BadWeights, Graph, read_graph
 
 
 def exported(spec: nets.NetworkSpec) -> Graph:
     """The graph of all networks of a spec."""
-    return exported_graph(json.dumps(spec.to_dict(), sort_keys=True))
+    text = json.dumps(spec.to_dict(), sort_keys=True)
+    # How a custom network is written may change with any file, so no other process has its graph.
+    if custom := CUSTOM.get(spec.kind):
+        return custom_graph(text, custom)  # type: ignore[arg-type]
+    return exported_graph(text)
+
+
+@lru_cache(maxsize=8)
+def custom_graph(spec: str, network_class: type[nets.Network]) -> Graph:
+    """Of a custom network as this process knows it: a class that replaces another differs."""
+    return fresh_graph(nets.NetworkSpec.from_dict(json.loads(spec)))
 
 
 @lru_cache(maxsize=8)

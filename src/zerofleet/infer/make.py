@@ -24,7 +24,8 @@ def make_evaluator(
     """An evaluator with a network's weights.
 
     `auto` is ONNX Runtime on a CPU, which is up to three times as fast as torch for small batches
-    and about as fast for large ones, and torch elsewhere. `num_threads` are those of the CPU; torch
+    and about as fast for large ones, and torch elsewhere and for a network that is not exported
+    (`Network.exports_onnx`). `num_threads` are those of the CPU; torch
     has one number of threads for the whole process, which is then set. `compiles` is for CUDA: see
     CudaEvaluator.
     """
@@ -33,7 +34,7 @@ def make_evaluator(
         raise Unsupported(f"unknown evaluator {kind}; known: auto, torch, onnx")
     if kind == "onnx" and picked.type != "cpu":
         raise Unsupported(f"the evaluator onnx is for device cpu, not {picked}; torch is for it")
-    if kind == "onnx" or (kind == "auto" and picked.type == "cpu"):
+    if kind == "onnx" or (kind == "auto" and picked.type == "cpu" and network.exports_onnx):
         return OnnxEvaluator(exported(network.spec), network.state_dict(), num_threads, version)
     if picked.type == "cuda":
         return CudaEvaluator(network, picked, version, compiles)

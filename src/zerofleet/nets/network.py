@@ -71,9 +71,12 @@ class Network(nn.Module):
     through arithmetic, so it can be captured in CUDA graphs and compiled.
     """
 
-    Options: ClassVar[type[NetworkOptions]]
+    Options: ClassVar[type[NetworkOptions]] = NetworkOptions
+    """The options of this kind of network; this one has none."""
     trains_compiled: ClassVar[bool] = True
     """Whether its training may be compiled on a GPU."""
+    exports_onnx: ClassVar[bool] = True
+    """Whether it can be exported to ONNX. Where it cannot, torch evaluates it on a CPU too."""
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()

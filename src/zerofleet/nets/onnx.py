@@ -19,6 +19,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from zerofleet.errors import Unsupported
 from zerofleet.files import write_output
 from zerofleet.nets.build import from_spec
 from zerofleet.nets.network import Network, Output
@@ -46,23 +47,37 @@ def export_onnx(network: Network, path: str | Path) -> None:
 
 
 def to_onnx(network: Network) -> onnx.ModelProto:
-    """The network as ONNX. Not optimised, which whoever runs it does better. Takes seconds."""
+    """The network as ONNX. Not optimised, which whoever runs it does better. Takes seconds.
+
+    A network that torch cannot export is refused by name.
+    """
+    if not network.exports_onnx:
+        raise Unsupported(
+            f"a {network.spec.kind} network is not exported to ONNX: its class says exports_onnx = "
+            "False"
+        )
     own = from_spec(network.spec)  # the exporter is not to touch a network that is in training
     own.load_state_dict(network.state_dict())
     example_BN = torch.zeros(2, network.spec.observation_bytes, dtype=torch.uint8)
     with warnings.catch_warnings(), quiet("torch.onnx"):
         warnings.simplefilter("ignore")  # the exporter uses what torch itself has deprecated
-        program = torch.onnx.export(
-            Answers(own).eval(),
-            (example_BN,),
-            input_names=["observations"],
-            output_names=["policy_logits", "outcomes"],
-            dynamic_shapes={"observations_BN": {0: torch.export.Dim("batch")}},
-            opset_version=OPSET,
-            dynamo=True,
-            optimize=False,
-            verbose=False,
-        )
+        try:
+            program = torch.onnx.export(
+                Answers(own).eval(),
+                (example_BN,),
+                input_names=["observations"],
+                output_names=["policy_logits", "outcomes"],
+                dynamic_shapes={"observations_BN": {0: torch.export.Dim("batch")}},
+                opset_version=OPSET,
+                dynamo=True,
+                optimize=False,
+                verbose=False,
+            )
+        except torch.onnx.OnnxExporterError as error:
+            raise Unsupported(
+                f"a {network.spec.kind} network cannot be exported to ONNX; write exports_onnx = "
+                "False in its class, and torch evaluates it"
+            ) from error
     assert program is not None
     model = program.model_proto
     rename_weights(model.graph)

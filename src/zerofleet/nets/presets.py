@@ -98,8 +98,3 @@ OF_GAME: Final[dict[str, dict[str, Choice]]] = {
 def choices(game_name: str) -> dict[str, Choice]:
     """The presets of a game; a user's own game has those that know nothing about it."""
     return OF_GAME.get(game_name, OWN_GAME)
-
-
-def presets(game_name: str) -> list[str]:
-    """The names of the presets of a game, the smallest first."""
-    return list(choices(game_name))

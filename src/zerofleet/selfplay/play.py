@@ -45,7 +45,7 @@ def play(
             elif (batch := driver.next_batch(PATIENCE_S)) is not None:
                 group, observations = batch
                 policy_logits, outcomes = evaluate_checked(evaluator, game, observations)
-                driver.submit(group, policy_logits, outcomes, version=0)
+                driver.submit(group, policy_logits, outcomes, getattr(evaluator, "version", 0))
             for episode in driver.take_episodes()[:left]:
                 left -= 1
                 yield episode

@@ -2,18 +2,34 @@
 
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.loop import TrainingLoop
+from zerofleet.training.loss import (
+    LossTerm,
+    compute_losses,
+    find_loss_terms,
+    register_loss_term,
+    total_loss,
+)
 from zerofleet.training.parallel import ProcessLost, train_together
 from zerofleet.training.torch_setup import set_up_torch
 from zerofleet.training.trainer import NotFinite, StepReport, Trainer
+from zerofleet.training.unpack import PackedRows, TensorBatch, Unpacker
 
 __all__ = [
     "Checkpoint",
     "CheckpointStore",
+    "LossTerm",
     "NotFinite",
+    "PackedRows",
     "ProcessLost",
     "StepReport",
+    "TensorBatch",
     "Trainer",
     "TrainingLoop",
+    "Unpacker",
+    "compute_losses",
+    "find_loss_terms",
+    "register_loss_term",
     "set_up_torch",
+    "total_loss",
     "train_together",
 ]

@@ -1,7 +1,7 @@
 """The trainer role: takes episodes in, makes steps, publishes weights, writes checkpoints."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from zerofleet.metrics import MetricsLog
 from zerofleet.replay import LogPosition, Replay
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.trainer import StepReport, Trainer
-from zerofleet.weights import Weights, WeightsStore
+from zerofleet.weights import WeightsStore
 
 REPORT_EVERY_S = 5.0
 """How often the means of the last steps are written down."""
@@ -41,7 +41,11 @@ class TrainingLoop:
         disk: Disk,
         settings: TrainConfig,
         report_every_s: float = REPORT_EVERY_S,
+        on_step: Callable[[StepReport], None] | None = None,
+        on_publish: Callable[[int, dict[str, Tensor]], None] | None = None,
     ) -> None:
+        """`on_step` is told what each step found, and so waits for it; `on_publish` the version and
+        weights of each publication after a step."""
         self.trainer = trainer
         self.replay = replay
         self.checkpoints = checkpoints
@@ -51,8 +55,11 @@ class TrainingLoop:
         self.disk = disk
         self.settings = settings
         self.report_every_s = report_every_s
+        self.on_step = on_step
+        self.on_publish = on_publish
         self.times = TrainerTimes()
         self.last_losses: dict[str, float] = {}
+        self._unwritten: list[StepReport] = []
         self._reported_at_s = time.monotonic()
         self._saved_at_s = time.monotonic()
         self._saved_step = trainer.step_count
@@ -87,15 +94,22 @@ class TrainingLoop:
         batch_size = self.settings.batch_size
         self.trainer.step(self.replay.sampler.sample(batch_size), progress)
         self.replay.limiter.trained(batch_size)
+        new_reports = [] if self.on_step is None else self._take_reports()
         self.times.training_s += time.perf_counter() - start
+        if self.on_step is not None:
+            for report in new_reports:
+                self.on_step(report)
         if time.monotonic() - self._reported_at_s >= self.report_every_s:
             self.report()
         if self.step_count % self.settings.publish_every_steps == 0:
-            self.publish()
+            weights = self.publish()
+            if self.on_publish is not None:
+                self.on_publish(self.step_count, weights)
 
     def report(self) -> None:
         """Writes the means of the steps since the last report down."""
-        reports = self.trainer.take_reports()
+        self._take_reports()
+        reports, self._unwritten = self._unwritten, []
         if not reports:
             return
         self.last_losses = means_of(reports)
@@ -103,14 +117,21 @@ class TrainingLoop:
         self.metrics.append("train", self.step_count, values)
         self._reported_at_s = time.monotonic()
 
-    def publish(self) -> None:
+    def _take_reports(self) -> list[StepReport]:
+        """Those that are new; they are to be written with the next report."""
+        new_reports = self.trainer.take_reports()
+        self._unwritten += new_reports
+        return new_reports
+
+    def publish(self) -> dict[str, Tensor]:
         """Gives the moving average to those who play; its version is the step."""
-        self.bus.publish_weights(self.step_count, self.trainer.copy_average())
+        weights = self.trainer.copy_average()
+        self.bus.publish_weights(self.step_count, weights)
+        return weights
 
     def keep_weights(self) -> None:
         """Writes the moving average into the run's folder; its version is the step."""
-        spec = self.trainer.network.spec.to_dict()
-        self.weights.publish(Weights(self.step_count, spec, as_numpy(self.trainer.average)))
+        self.weights.publish(self.trainer.weights())
 
     def checkpoint_is_due(self) -> bool:
         if self.step_count == self._saved_step:
@@ -147,7 +168,3 @@ def means_of(reports: Sequence[StepReport]) -> dict[str, float]:
     """Of what steps found, by name."""
     found = [report.values | {"grad_norm": report.grad_norm} for report in reports]
     return {name: sum(values[name] for values in found) / len(found) for name in found[0]}
-
-
-def as_numpy(tensors: dict[str, Tensor]) -> dict[str, Any]:
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

@@ -1,25 +1,77 @@
-"""What the network is trained for: the search's policy, how games end, and what nets add.
+"""What the network is trained for: the search's policy, how games end, what nets add, and custom
+terms.
 
 Shapes: B rows, A actions, O outcomes.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import Tensor
 
+from zerofleet.config import TrainConfig, unknown_name
+from zerofleet.errors import BadText, Inconsistent, Unsupported
 from zerofleet.nets import Mean, Network, Output, auxiliary_losses, mean_over
 from zerofleet.training.unpack import TensorBatch
 
 ILLEGAL_LOGIT = -1e9
 
+LossTerm = Callable[[Output, TensorBatch], Tensor | Mean]
+"""A custom loss: what the network answered and the batch it answered, to a scalar.
 
-def compute_losses(network: Network, output: Output, batch: TensorBatch) -> dict[str, Mean]:
+The scalar is the mean over the rows of the batch; a term that concerns some rows only gives
+`zf.nets.mean_over(rows_B, values_B)` instead.
+"""
+
+_registered: dict[str, LossTerm] = {}
+
+
+def register_loss_term(name: str) -> Callable[[LossTerm], LossTerm]:
+    """Registers a custom loss under a name, as a decorator.
+
+        @zf.training.register_loss_term("entropy_bonus")
+        def entropy_bonus(output, batch): ...
+
+    A run computes it where the setting `train.loss_terms` has its name, with its weight. It is
+    shown as loss/<name>, as it is before that weight. On a CUDA GPU it is compiled and captured
+    with the step, so it must be arithmetic on tensors: what it does besides happens once.
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in ("policy", "outcome"):
+        raise BadText(
+            f"a loss term cannot be called {name!r}: a letter, then letters, digits, - and _; "
+            "policy and outcome are there already"
+        )
+
+    def put(term: LossTerm) -> LossTerm:
+        _registered[name] = term
+        return term
+
+    return put
+
+
+def find_loss_terms(names: Iterable[str]) -> dict[str, LossTerm]:
+    """The registered terms of these names; an error names one that is not."""
+    for name in names:
+        if name not in _registered:
+            raise Unsupported(
+                f"{unknown_name('loss term', name, sorted(_registered))}; one must be registered "
+                "before it is used: --plugin FILE.py on the command line, loss_terms of zf.train"
+            )
+    return {name: _registered[name] for name in names}
+
+
+def compute_losses(
+    network: Network,
+    output: Output,
+    batch: TensorBatch,
+    terms: Mapping[str, LossTerm] | None = None,
+) -> dict[str, Mean]:
     """The losses by name, and after them what else tells how good the answers are.
 
-    loss/policy, loss/outcome and loss/<auxiliary head>; then policy_entropy, policy_accuracy (share
-    of rows whose most likely action is the target's) and value_error (the mean square of expected
-    outcome distribution - target: a Brier score, for calibration).
+    loss/policy, loss/outcome, loss/<auxiliary head> and loss/<custom term>; then policy_entropy,
+    policy_accuracy (share of rows whose most likely action is the target's) and value_error (the
+    mean square of expected outcome distribution - target: a Brier score, for calibration).
     """
     logits_BA = output.policy_logits_BA.float()
     # Only legal actions share the probability; rows without a policy keep all and weigh nothing.
@@ -36,23 +88,42 @@ def compute_losses(network: Network, output: Output, batch: TensorBatch) -> dict
     all_B = torch.ones_like(surprise_B)
 
     auxiliary = auxiliary_losses(network, output, batch)
+    custom = {
+        name: mean_of(name, term(output, batch), all_B) for name, term in (terms or {}).items()
+    }
+    for name in custom:
+        if name in auxiliary:
+            raise Inconsistent(f"loss term {name}: the network has an auxiliary head of that name")
     return {
         "loss/policy": mean_over(batch.has_policy_B, cross_entropy_B),
         "loss/outcome": mean_over(all_B, surprise_B),
         **{f"loss/{name}": mean for name, mean in auxiliary.items()},
+        **{f"loss/{name}": mean for name, mean in custom.items()},
         "policy_entropy": mean_over(batch.has_policy_B, entropy_B),
         "policy_accuracy": mean_over(batch.has_policy_B, same_B),
         "value_error": mean_over(all_B, (gap_BO**2).sum(dim=1)),
     }
 
 
-def total_loss(
-    parts: Mapping[str, Tensor], value_loss_weight: float, auxiliary_loss_weight: float
-) -> Tensor:
+def mean_of(name: str, given: Tensor | Mean, all_B: Tensor) -> Mean:
+    """What a custom term gave, as a mean that can be added to those of other processes."""
+    if isinstance(given, Mean):
+        return given
+    if not isinstance(given, Tensor) or given.ndim != 0:
+        got = f"shape {list(given.shape)}" if isinstance(given, Tensor) else str(type(given))
+        raise BadText(
+            f"loss term {name} must return a scalar tensor or zf.nets.mean_over(…), got {got}"
+        )
+    num_rows = all_B.sum()
+    return Mean(given.float() * num_rows, num_rows)
+
+
+def total_loss(parts: Mapping[str, Tensor], settings: TrainConfig) -> Tensor:
     """What is minimised, of values by the names of `compute_losses`."""
-    weights = {"loss/policy": 1.0, "loss/outcome": value_loss_weight}
+    weights = {"loss/policy": 1.0, "loss/outcome": settings.value_loss_weight}
+    weights |= {f"loss/{name}": weight for name, weight in settings.loss_terms.items()}
     losses = [
-        weights.get(name, auxiliary_loss_weight) * part
+        weights.get(name, settings.auxiliary_loss_weight) * part
         for name, part in parts.items()
         if name.startswith("loss/")
     ]

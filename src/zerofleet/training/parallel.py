@@ -23,6 +23,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from zerofleet import plugins
 from zerofleet.errors import Inconsistent, ZerofleetError
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.group import Group, Member, joined, ready_file
@@ -187,6 +188,7 @@ def write_start(
         "num_threads": num_threads,
         "seed": seed,
         "compiles": trainer.compiles,
+        "plugins": plugins.loaded(),
     }
     CheckpointStore(folder, keep=1).save(Checkpoint(trainer.step_count, tensors, start))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from zerofleet import nets
+from zerofleet import nets, plugins
 from zerofleet.config import TrainConfig
 from zerofleet.training.checkpoint import CheckpointStore
 from zerofleet.training.group import Member, joined, ready_file
@@ -22,6 +22,8 @@ def main(folder: Path, rank: int) -> None:
     checkpoint, _ = CheckpointStore(folder, keep=1).load_newest()
     assert checkpoint is not None, f"{folder} has no checkpoint to begin with"
     start = checkpoint.rest
+    for path in start["plugins"]:
+        plugins.load(Path(path))
     num_processes, device = len(start["devices"]), torch.device(start["devices"][rank])
     set_up_torch(start["seed"] + rank, start["num_threads"], deterministic=False)
     spec = nets.NetworkSpec.from_dict(start["spec"])

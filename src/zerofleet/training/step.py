@@ -14,7 +14,7 @@ from zerofleet.config import TrainConfig
 from zerofleet.nets import Mean, Network
 from zerofleet.nets.compiled import compiled
 from zerofleet.training.group import Group
-from zerofleet.training.loss import compute_losses, total_loss
+from zerofleet.training.loss import compute_losses, find_loss_terms, total_loss
 from zerofleet.training.unpack import TensorBatch
 
 
@@ -53,6 +53,7 @@ class Step:
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.autocast_type is torch.float16)
         if not self.scaler.is_enabled():
             self.optimizer.found_inf = self.stopped  # type: ignore[attr-defined]
+        self._loss_terms = find_loss_terms(settings.loss_terms)
         self._losses = compiled(self._plain_losses) if compiles else self._plain_losses
 
     def __call__(self, rows: TensorBatch, group: Group) -> Tensor:
@@ -66,8 +67,7 @@ class Step:
             name: mean.total / num
             for (name, mean), num in zip(means.items(), num_rows.clamp(min=1), strict=True)
         }
-        weights = self.settings.value_loss_weight, self.settings.auxiliary_loss_weight
-        loss = total_loss(parts, *weights)
+        loss = total_loss(parts, self.settings)
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         found = torch.stack([loss, *parts.values()]).detach()
         group.add_up_step(self.network, found)
@@ -112,7 +112,8 @@ class Step:
             enabled=self.autocast_type is not None,
             cache_enabled=False,
         ):
-            return compute_losses(self.network, self.network(rows.observations_BN), rows)
+            output = self.network(rows.observations_BN)
+            return compute_losses(self.network, output, rows, self._loss_terms)
 
     @torch.no_grad()
     def _stop_unless_finite(self, found: Tensor, norm: Tensor) -> None:

@@ -21,6 +21,7 @@ from zerofleet.training.group import Group
 from zerofleet.training.staging import Staging
 from zerofleet.training.step import Step
 from zerofleet.training.unpack import TensorBatch, Unpacker
+from zerofleet.weights import Weights
 
 MAX_UNREAD_STEPS = 64
 """Steps on a GPU whose numbers may lie there before they are read."""
@@ -149,6 +150,11 @@ class Trainer:
             copy = {name: value.clone() for name, value in self.average.items()}
         self.wait()
         return copy
+
+    def weights(self) -> Weights:
+        """The same as a version to publish or keep; its number is the step."""
+        tensors = {name: each.detach().cpu().numpy().copy() for name, each in self.average.items()}
+        return Weights(self.step_count, self.network.spec.to_dict(), tensors)
 
     @contextmanager
     def on_own_stream(self) -> Iterator[None]:
