@@ -1,9 +1,11 @@
 """Packs: a run arrives as it left, in files of bounded size, or not at all."""
 
+import gzip
 import io
 import json
 import random
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,8 +62,9 @@ def test_a_run_of_40_mib_goes_through_files_of_at_most_16_mib() -> None:
     assert all(path.stat().st_size <= 16 * MIB for path in paths)
 
     remove("c4")
-    assert unpack(paths[0]) == run
+    assert unpack(paths[0]) == replace(run, is_foreign=True)
     after = content(run.folder)
+    assert after.pop("unpacked") == b"from c4.pack.json\n"
     for left_out in ("run.lock", "tensorboard/events", "checkpoints/half.json.new"):
         assert before.pop(left_out) is not None
     assert after == before
@@ -185,13 +188,19 @@ def test_something_else_than_a_list_is_refused(list_path: Path) -> None:
     refuses(Path("packs/x.pack.json"), BadText, "x.pack.json cannot be read: No such file")
 
 
-def evil_pack(member: tarfile.TarInfo, unpacked_bytes: int = 1000) -> Path:
-    """A pack with right checksums that holds one member of someone's making."""
+def evil_pack(*members: tarfile.TarInfo, unpacked_bytes: int = 1000) -> Path:
+    """A pack with right checksums that holds members of someone's making, full of zeros."""
     Path("packs").mkdir()
     Path("runs").mkdir()
     part = Path("packs/c4.pack-0001")
-    with tarfile.open(part, "w:gz") as tar:
-        tar.addfile(member, io.BytesIO(bytes(member.size)))
+    with tarfile.open(part, "w:gz", format=tarfile.GNU_FORMAT) as tar:
+        for member in members:
+            tar.addfile(member, io.BytesIO(bytes(member.size)))
+    return listed(part, unpacked_bytes)
+
+
+def listed(part: Path, unpacked_bytes: int = 1000) -> Path:
+    """The list of a pack of one part."""
     path = Path("packs/c4.pack.json")
     described = packs.part_of(part).model_dump()
     path.write_text(
@@ -215,13 +224,67 @@ def test_a_file_that_would_land_outside_the_run_is_refused(name: str, tmp_path: 
 def test_a_member_that_is_no_plain_file_is_refused(kind: bytes) -> None:
     member = tarfile.TarInfo("link")
     member.type, member.linkname = kind, "/etc/passwd"
-    refuses(evil_pack(member), BadBytes, "link is no plain file inside the run")
+    refuses(evil_pack(member), BadBytes, "'link' is no plain file inside the run")
 
 
 def test_a_pack_that_holds_more_than_it_says_is_refused() -> None:
     member = tarfile.TarInfo("run.json")
     member.size = 10_000
     refuses(evil_pack(member), TooLarge, "holds more than it says")
+
+
+def test_what_a_pack_claims_is_held_against_ones_own_limit_and_the_disk() -> None:
+    path = evil_pack(tarfile.TarInfo("run.json"), unpacked_bytes=10**15)
+    refuses(path, TooLarge, "holds 1,000,000,000,000,000 bytes; 17,179,869,184 are allowed, and --")
+    with pytest.raises(TooLarge, match=r"000 bytes; runs has room for [\d,]+$"):
+        unpack(path, max_bytes=10**16)
+    with pytest.raises(TooLarge, match="; 999,999 are allowed"):
+        unpack(path, max_bytes=999_999)
+
+
+def test_bytes_are_counted_as_they_are_written() -> None:
+    """A sparse file: 512 bytes of the tar say that a gigabyte of zeros is to come."""
+    Path("packs").mkdir()
+    Path("runs").mkdir()
+    header = bytearray(tarfile.TarInfo("run.json").tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[386:410] = b"%011o\0%011o\0" % (2**30, 0)
+    header[483:495] = b"%011o\0" % 2**30
+    header[148:156] = b"%06o\0 " % (sum(header) - sum(header[148:156]) + 8 * ord(" "))
+    part = Path("packs/c4.pack-0001")
+    part.write_bytes(gzip.compress(bytes(header) + bytes(1024)))
+    refuses(listed(part, 10**6), TooLarge, "holds more than it says")
+
+
+def test_a_name_that_would_fill_the_memory_is_refused() -> None:
+    member = tarfile.TarInfo("name")
+    member.type, member.size = tarfile.GNUTYPE_LONGNAME, 10 << 20
+    refuses(evil_pack(member), BadBytes, "a header of 10,485,760 bytes is no pack")
+
+
+def test_files_that_take_no_bytes_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = evil_pack(*(tarfile.TarInfo(f"{number}/empty") for number in range(50)))
+    with pytest.raises(TooLarge, match="holds too many files"):
+        unpack(path, max_bytes=99 * packs.LEAST_FILE_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["run.json", "run.json"], "run.json is there twice"),
+        (["weights", "weights/0"], "is there twice"),
+        (["weights/0", "weights"], "weights is there twice"),
+        (["x" * 300], "xxx… is too long a name"),
+        (["a/" * 3000 + "b"], "is too long a name"),
+        (["."], "'.' is no plain file inside the run"),
+        ([""], "is no plain file inside the run"),
+        (["run.lock"], "'run.lock' is no plain file inside the run"),
+        (["unpacked"], "'unpacked' is no plain file inside the run"),
+        (["wandb/settings"], "'wandb/settings' is no plain file inside the run"),
+    ],
+)
+def test_members_that_cannot_be_files_of_a_run_are_one_line(names: list[str], message: str) -> None:
+    refuses(evil_pack(*map(tarfile.TarInfo, names)), BadBytes, message)
 
 
 def test_a_pack_without_a_run_in_it_is_refused() -> None:

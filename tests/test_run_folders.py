@@ -14,7 +14,14 @@ from zerofleet import config
 from zerofleet.config import Config
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
 from zerofleet.metrics import MetricsLog
-from zerofleet.run_folders import Run, config_for, create_or_open, find, remove
+from zerofleet.run_folders import (
+    Run,
+    config_for,
+    create_or_open,
+    find,
+    keep_settings,
+    remove,
+)
 from zerofleet.run_lock import RunInUse
 from zerofleet.run_summaries import list_runs
 
@@ -71,7 +78,8 @@ def test_settings_that_change_are_said_and_saved() -> None:
     made("c4")
     said: list[str] = []
     changed = connect4("search.num_simulations=64", "stop.minutes=5")
-    with create_or_open("c4", changed, say=said.append) as run:
+    with create_or_open("c4", changed) as run:
+        keep_settings(run, changed, say=said.append)
         assert config.read(run.config_path) == changed
     assert said == [
         f"runs/c4: search.num_simulations was {PRESET_SIMULATIONS}, is now 64",

@@ -5,9 +5,12 @@
     c4.pack-0002
 
 The list is written last, so a pack without it was never finished. Unpacking checks every part
-before anything is written, takes plain files only, and puts the run in place when all is there.
+before anything is written, takes plain files only and no more bytes than its own limit, and puts
+the run in place when all is there. A pack may be anyone's: the run is marked as unpacked, and what
+it names is not executed before its user has named it too; see zerofleet.run_games.
 """
 
+import errno
 import hashlib
 import shutil
 import tarfile
@@ -16,21 +19,29 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from io import RawIOBase
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zerofleet.errors import BadBytes, BadText, Inconsistent, TooLarge, Unsupported
 from zerofleet.files import write_whole
-from zerofleet.run_folders import Run, check_name, read_run, runs_folder
-from zerofleet.run_lock import LOCK, locked
+from zerofleet.run_folders import UNPACKED, Run, check_name, read_run, runs_folder
+from zerofleet.run_lock import LOCK, undisturbed
 
 FORMAT = 1
 LIST_ENDING = ".pack.json"
 DEFAULT_PART_BYTES = 16 << 20
 LEAST_PART_BYTES = 1 << 16
-LEFT_OUT = {LOCK, "tensorboard", "wandb"}
-"""What a run can make again, or what means nothing elsewhere."""
+DEFAULT_UNPACKED_BYTES = 16 << 30
+"""Four times what the log of games takes by default."""
+LEAST_FILE_BYTES = 1 << 12
+"""What the smallest file takes of a disk."""
+CHUNK_BYTES = 1 << 20
+"""Read at a time."""
+MAX_HEADER_BYTES = 1 << 16
+"""Of what a tar says of one file: its name, mostly."""
+LEFT_OUT = {LOCK, UNPACKED, "tensorboard", "wandb"}
+"""What a run can make again, or what means nothing elsewhere: no pack holds it."""
 
 
 class Part(BaseModel):
@@ -77,7 +88,7 @@ def pack(
         raise Inconsistent(f"{folder} cannot be made: {error.strerror}") from None
     writer = PartWriter(list_path, max_bytes)
     try:
-        with locked(run.folder), writer:
+        with undisturbed(run.folder), writer:
             files = [path for path in wanted_files(run.folder) if path not in leave_out]
             with tarfile.open(mode="w|gz", fileobj=writer) as tar:
                 for path in files:
@@ -153,8 +164,13 @@ class PartWriter(RawIOBase):
 # ---- unpacking
 
 
-def unpack(list_path: Path, name: str | None = None) -> Run:
-    """Makes the run of a pack, given by its list, under its own or another name."""
+def unpack(
+    list_path: Path, name: str | None = None, max_bytes: int = DEFAULT_UNPACKED_BYTES
+) -> Run:
+    """Makes the run of a pack, given by its list, under its own or another name.
+
+    It takes at most so many bytes of the disk, and never more than are free there.
+    """
     pack_list = read_list(list_path)
     paths = checked_parts(list_path, pack_list.parts)
     folder = runs_folder() / check_name(name or pack_list.run)
@@ -163,13 +179,26 @@ def unpack(list_path: Path, name: str | None = None) -> Run:
     beside = runs_folder() / f".unpacking-{uuid.uuid4().hex}"
     beside.mkdir(parents=True)
     try:
-        extract(paths, beside, pack_list.unpacked_bytes, list_path)
+        limit = disk_limit(list_path, pack_list, beside, max_bytes)
+        extract(paths, beside, pack_list.unpacked_bytes, limit // LEAST_FILE_BYTES, list_path)
         read_run(beside)
+        write_whole(beside / UNPACKED, f"from {list_path.name}\n".encode())
         beside.rename(folder)
     except BaseException:
         shutil.rmtree(beside)
         raise
     return read_run(folder)
+
+
+def disk_limit(list_path: Path, pack_list: PackList, folder: Path, max_bytes: int) -> int:
+    """The bytes that a run may take of the disk, which must be enough for what its pack claims."""
+    free_bytes = shutil.disk_usage(folder).free
+    claim = f"{list_path} says that it holds {pack_list.unpacked_bytes:,} bytes"
+    if pack_list.unpacked_bytes > max_bytes:
+        raise TooLarge(f"{claim}; {max_bytes:,} are allowed, and --max-bytes allows more")
+    if pack_list.unpacked_bytes > free_bytes:
+        raise TooLarge(f"{claim}; {folder.parent} has room for {free_bytes:,}")
+    return min(max_bytes, free_bytes)
 
 
 def read_list(path: Path) -> PackList:
@@ -205,42 +234,90 @@ def checked_parts(list_path: Path, parts: Sequence[Part]) -> list[Path]:
     return paths
 
 
-def extract(paths: Sequence[Path], folder: Path, max_bytes: int, list_path: Path) -> None:
-    """Writes the plain files of a pack under a folder, and nothing outside it."""
+def extract(
+    paths: Sequence[Path], folder: Path, max_bytes: int, max_names: int, list_path: Path
+) -> None:
+    """Writes the plain files of a pack under a folder, and nothing outside it.
+
+    What is written is counted, whatever the pack says of its size: bytes, and names of files and
+    folders.
+    """
     try:
-        with tarfile.open(mode="r|gz", fileobj=PartReader(paths)) as tar:
+        with tarfile.open(mode="r|gz", fileobj=PartReader(paths), tarinfo=Member) as tar:
             for member in tar:
-                name = PurePosixPath(member.name)
-                if not member.isreg() or name.is_absolute() or ".." in name.parts:
-                    raise BadBytes(f"{list_path}: {member.name} is no plain file inside the run")
-                max_bytes -= member.size
-                if max_bytes < 0:
-                    raise TooLarge(f"{list_path}: the pack holds more than it says")
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
+                name = plain_name(member, list_path)
+                max_names -= len(name.parts)
+                if max_names < 0:
+                    raise TooLarge(f"{list_path}: the pack holds too many files")
                 source = tar.extractfile(member)
                 assert source is not None  # it is a plain file
-                with target.open("xb") as file:
-                    shutil.copyfileobj(source, file)
-    except (tarfile.TarError, zlib.error, EOFError) as error:
+                max_bytes -= write_file(source, folder / name, max_bytes, list_path)
+    except (tarfile.TarError, zlib.error, EOFError, RecursionError) as error:
         raise BadBytes(f"{list_path}: its parts do not make a run: {error}") from None
+
+
+class Member(tarfile.TarInfo):
+    """What a tar says of a file. The parts that it has of unusual ones are read into memory, so
+    large ones are refused."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if member.type not in tarfile.REGULAR_TYPES and member.size > MAX_HEADER_BYTES:
+            raise BadBytes(f"a tar with a header of {member.size:,} bytes is no pack")
+        return member
+
+
+def plain_name(member: tarfile.TarInfo, list_path: Path) -> PurePosixPath:
+    """Where a member goes, inside the run."""
+    name = PurePosixPath(member.name)
+    is_inside = name.parts and not name.is_absolute() and ".." not in name.parts
+    if not member.isreg() or not is_inside or "\0" in member.name or name.parts[0] in LEFT_OUT:
+        raise BadBytes(f"{list_path}: {member.name!r} is no plain file inside the run")
+    return name
+
+
+def write_file(source: IO[bytes], target: Path, max_bytes: int, list_path: Path) -> int:
+    """Writes a new file of at most so many bytes; gives how many it has."""
+    num_bytes = 0
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            while chunk := source.read(CHUNK_BYTES):
+                num_bytes += len(chunk)
+                if num_bytes > max_bytes:
+                    raise TooLarge(f"{list_path}: the pack holds more than it says")
+                file.write(chunk)
+    except (FileExistsError, NotADirectoryError):
+        raise BadBytes(f"{list_path}: {target.name} is there twice") from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise BadBytes(f"{list_path}: {target.name[:20]}… is too long a name") from None
+    return num_bytes
 
 
 class PartReader(RawIOBase):
     """The bytes of several files, one after another."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._parts = (memoryview(path.read_bytes()) for path in paths)
+        self._chunks = (chunk for path in paths for chunk in chunks_of(path))
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        self._left = self._left or next(self._parts, self._left)
+        self._left = self._left or memoryview(next(self._chunks, b""))
         now, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
         buffer[: len(now)] = now
         return len(now)
+
+
+def chunks_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
 
 
 def part_path(list_path: Path, number: int) -> Path:

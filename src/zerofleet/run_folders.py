@@ -6,6 +6,7 @@
       metrics.jsonl   what was measured
       episodes/       its games; checkpoints/, weights/, tensorboard/ beside them
       run.lock        held by the process that has the run
+      unpacked        there while the run is as it came out of a pack; see zerofleet.run_games
 
 A run that exists is gone on with. One process has a run at a time; when it dies, however it dies,
 the next can have it.
@@ -18,7 +19,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,18 +28,25 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 from zerofleet.config import Config, GameConfig, differences, load, read, unknown_name
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
 from zerofleet.files import write_whole
-from zerofleet.games import Game
-from zerofleet.run_games import game_of_run, refuse_other_game
+from zerofleet.games import Game, absolute, fingerprint, get, is_source
+from zerofleet.run_games import (
+    changed_rules,
+    game_of_run,
+    programs_among,
+    refuse_code_of_runs,
+    refuse_other_game,
+)
 from zerofleet.run_lock import LOCK, locked
-from zerofleet.settings_text import Override
+from zerofleet.settings_text import Override, override_of
 
 FORMAT = 1
 """Of a run folder. It changes when folders of before can no longer be gone on with."""
 
-FACTS, CONFIG = "run.json", "config.yaml"
+FACTS, CONFIG, UNPACKED = "run.json", "config.yaml", "unpacked"
 MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
 """What a folder holds before it is a run."""
 
+OPPONENTS = "rating.opponents"
 FIXED_SECTION = "network"
 """Settings that a run keeps for good, as it does its game."""
 
@@ -67,14 +75,17 @@ class Run:
 
     folder: Path
     facts: RunFacts
+    is_foreign: bool = False
+    """It came out of a pack, and what it names was not confirmed yet."""
 
     @property
     def name(self) -> str:
         return self.folder.name
 
-    def game(self) -> Game:
-        """What it plays. A game of one's own that is gone or has changed is refused."""
-        return game_of_run(self.folder, self.facts.played)
+    def game(self, named: Game | None = None) -> Game:
+        """What it plays. A custom game that is gone or has changed is refused, and so is one that
+        came out of a pack, unless it is the one that the user has `named`."""
+        return game_of_run(self.folder, self.facts.played, named, self.is_foreign)
 
     @property
     def config_path(self) -> Path:
@@ -129,7 +140,8 @@ def read_run(folder: Path) -> Run:
             raise Unsupported(
                 f"{folder} has run format {found['format']}; this zerofleet reads {FORMAT}"
             )
-        return Run(folder, RunFacts.model_validate_json(text))
+        facts = RunFacts.model_validate_json(text)
+        return Run(folder, facts, is_foreign=(folder / UNPACKED).exists())
     except (OSError, json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
         raise BadBytes(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
@@ -154,26 +166,81 @@ def config_for(
             f"settings come from a preset or a file, not from both: {preset} and {path}; name one"
         )
     if preset is None and path is None and name in run_names():
-        path = find(name).config_path
+        run = find(name)
+        path = run.config_path
+        if run.is_foreign and OPPONENTS not in map(setting_name, overrides):
+            refuse_programs(run)
     return load(game, preset or "fast", path, overrides, options)
 
 
+def setting_name(override: str | Override) -> str:
+    return ".".join(override_of(override).place)
+
+
+def refuse_programs(run: Run) -> None:
+    """Raises Inconsistent where the settings of a run that came out of a pack start a program."""
+    programs = programs_among(read(run.config_path).rating.opponents)
+    if programs:
+        raise Inconsistent(
+            f"{run.config_path} came out of a pack, and its {OPPONENTS} would start "
+            f"{', '.join(programs)}; name the opponents that you want: --set '{OPPONENTS}=[…]'"
+        )
+
+
 @contextmanager
-def create_or_open(name: str, config: Config, say: Callable[[str], None] = print) -> Iterator[Run]:
+def create_or_open(name: str, config: Config) -> Iterator[Run]:
     """Has a run for as long as the context lasts: a new one, or the one of that name.
 
-    A run keeps its game and network; other settings that differ from its own are changed, and each
-    change is said.
+    A run keeps its game and network; others are refused. One that exists is left as it is until
+    `keep_settings`.
     """
     folder = new_folder(name)
     with locked(folder):
         if (folder / FACTS).exists():
             run = read_run(folder)
-            change_settings(run, config, say)
-            run = at_new_place(run, config.game.name)
+            refuse_other_game(run.folder, run.facts.played, config.game)
+            refuse_other_network(run, config)
+            # Only a custom game can have moved. Whoever made the config has named it.
+            facts = run.facts.model_copy(update={"game": config.game.name})
+            yield replace(run, facts=facts, is_foreign=False)
         else:
-            run = create(folder, config)
-        yield run
+            yield create(folder, config)
+
+
+def keep_settings(run: Run, config: Config, say: Callable[[str], None] = print) -> None:
+    """Writes down with what a run goes on: settings that differ from its own, each said, and where
+    its game is. From then on the run is the user's own, wherever it came from."""
+    changes = differences(read(run.config_path), config)
+    if changes:
+        write_whole(run.config_path, config.to_yaml().encode())
+    for name, (old, new) in changes.items():
+        say(f"{run.folder}: {name} was {old}, is now {new}")
+    keep_facts(run)
+
+
+def keep_facts(run: Run) -> None:
+    if read_run(run.folder).facts != run.facts:
+        write_facts(run.folder, run.facts)
+    (run.folder / UNPACKED).unlink(missing_ok=True)
+
+
+def set_source(name: str, source: str) -> Run:
+    """Lets a run play the custom game at a source, which must be the one that it was begun with."""
+    folder = folder_of(name)
+    with locked(folder):
+        run = read_run(folder)
+        if not is_source(source) or not is_source(run.facts.game):
+            raise Inconsistent(
+                f"{folder} is a run of {run.facts.game}; only a custom game has a place"
+            )
+        source = absolute(source)
+        refuse_code_of_runs(folder, source)
+        if fingerprint(get(source, **run.facts.options)) != run.facts.rules:
+            raise Inconsistent(changed_rules(folder, source))
+        facts = run.facts.model_copy(update={"game": source})
+        run = replace(run, facts=facts, is_foreign=False)
+        keep_facts(run)
+    return run
 
 
 def check_name(name: str) -> str:
@@ -221,28 +288,13 @@ def write_facts(folder: Path, facts: RunFacts) -> None:
     write_whole(folder / FACTS, (facts.model_dump_json(indent=1) + "\n").encode())
 
 
-def change_settings(run: Run, config: Config, say: Callable[[str], None]) -> None:
-    refuse_other_game(run.folder, run.facts.played, config.game)
-    changes = differences(read(run.config_path), config)
-    for name, (old, new) in changes.items():
+def refuse_other_network(run: Run, config: Config) -> None:
+    for name, (old, new) in differences(read(run.config_path), config).items():
         if name.partition(".")[0] == FIXED_SECTION:
             raise Inconsistent(
                 f"{run.folder} was begun with {name}={old}, which cannot become {new}; use another "
                 "name"
             )
-    if changes:
-        write_whole(run.config_path, config.to_yaml().encode())
-    for name, (old, new) in changes.items():
-        say(f"{run.folder}: {name} was {old}, is now {new}")
-
-
-def at_new_place(run: Run, source: str) -> Run:
-    """The run with its game where it is now; only a game of one's own can have moved."""
-    if run.facts.game == source:
-        return run
-    facts = run.facts.model_copy(update={"game": source})
-    write_facts(run.folder, facts)
-    return Run(run.folder, facts)
 
 
 def remove(name: str) -> None:

@@ -34,8 +34,27 @@ class Override:
 # ---- reading
 
 
+MAX_BYTES = 1 << 16
+"""Of a file of settings: ten times what all of them take."""
+
+MAX_SHOWN = 200
+"""Characters of a wrong value that an error shows."""
+
+
 class _Loader(yaml.SafeLoader):
-    """Plain YAML that reads 1e-3 as a number and refuses a name that is set twice."""
+    """Plain YAML that reads 1e-3 as a number and refuses a name that is set twice.
+
+    Aliases are refused too: a few lines of them can stand for billions of values.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.get_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem=f"*{event.anchor} stands for a value elsewhere; write the value itself",
+                problem_mark=event.start_mark,
+            )
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
@@ -62,6 +81,8 @@ def _parse(text: str, source: str) -> Any:
         raise BadText(f"{source}{line}: {error.problem}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise BadText(f"{source}: not YAML: {error}") from None
+    except RecursionError:
+        raise BadText(f"{source}: lists or sections in one another, too many to read") from None
 
 
 BASED_ON = "based_on"
@@ -76,11 +97,11 @@ def read_settings(path: Path, upon: tuple[Path, ...] = ()) -> dict[str, Any]:
     if BASED_ON not in settings:
         return settings
     base = settings.pop(BASED_ON)
-    base_path = path.with_name(f"{base}.yaml")
-    if not base_path.exists():
-        known = sorted(each.stem for each in path.parent.glob("*.yaml") if each != path)
-        raise BadText(f"{shown(path)}: {unknown_name(BASED_ON, str(base), known)}")
-    return merged(read_settings(base_path, (*upon, path)), settings)
+    beside = {each.stem: each for each in sorted(path.parent.glob("*.yaml"))}
+    if not isinstance(base, str) or base not in beside:
+        known = [name for name in beside if name != path.stem]
+        raise BadText(f"{shown(path)}: {unknown_name(BASED_ON, str(base)[:MAX_SHOWN], known)}")
+    return merged(read_settings(beside[base], (*upon, path)), settings)
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +117,11 @@ def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise BadText(f"{shown(path)}: more than {MAX_BYTES} bytes are no settings")
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadText(f"{shown(path)}: cannot be read: {error}") from None
     settings = _parse(text, shown(path))
@@ -147,7 +172,7 @@ def source_of(place: tuple[str, ...], path: Path, given: Sequence[Override]) -> 
 
 def _explained(fault: ErrorDetails, place: tuple[str, ...]) -> str:
     name = ".".join(place[:3])  # what follows are the kinds that an option may be
-    got = json.dumps(fault["input"], default=str, ensure_ascii=False)
+    got = shortened(fault["input"])
     match fault["type"]:
         case "extra_forbidden" | "invalid_key":
             return _unknown_setting(name)
@@ -180,6 +205,12 @@ def _setting_names() -> Iterator[str]:
         assert isinstance(field.annotation, type)
         assert issubclass(field.annotation, Section)
         yield from (f"{section}.{name}" for name in field.annotation.model_fields)
+
+
+def shortened(value: Any) -> str:
+    """A value as JSON, or the beginning of a long one."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def shown(path: Path) -> str:

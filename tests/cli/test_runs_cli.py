@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from zerofleet.fleet.screen import Screen
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import EpisodeLog
-from zerofleet.run_folders import Run, create_or_open, find
+from zerofleet.run_folders import Run, create_or_open, find, keep_settings
 from zerofleet.selfplay import play
 
 
@@ -104,7 +105,7 @@ def test_pack_says_how_to_unpack_and_that_works(capsys: pytest.CaptureFixture[st
     Ran(capsys, "runs", "rm", "c4", "--yes")
     ran = Ran(capsys, *shlex.split(unpack.removeprefix("elsewhere: zerofleet ")))
     assert ran.output == "unpacked c4: runs/c4\n"
-    assert find("c4") == run
+    assert find("c4") == replace(run, is_foreign=True)
     assert [record["step"] for record in metrics.read(run.folder)] == [100, 120]
 
 
@@ -184,8 +185,11 @@ class FakeFleet:
     def __init__(self) -> None:
         self.asked: list[tuple[Config, str, list[str]]] = []
 
-    def train(self, config: Config, run: Run, sinks: Sequence[Sink], screen: Screen) -> None:
+    def train(
+        self, config: Config, run: Run, sinks: Sequence[Sink], screen: Screen, *_: object
+    ) -> None:
         self.asked.append((config, run.name, [type(sink).__name__ for sink in sinks]))
+        keep_settings(run, config, screen.say)
         with MetricsLog(run.folder, sinks) as log:
             log.append("train", 1, {"loss": 1.0})
 
@@ -261,7 +265,7 @@ def test_a_run_without_a_name_is_named_after_game_and_preset(
             "search.num_simulations?",
         ),
         (["connect4", "--set", "search.prove"], "--set must be NAME=VALUE, such as search."),
-        (["connect4", "--minutes", "-1"], "--set stop.minutes=-1.0: stop.minutes must be greater"),
+        (["connect4", "--minutes", "-1"], "--minutes -1.0: stop.minutes must be greater"),
         (["gomoku", "--option", "size=99"], "--option size=99: gomoku: size must be"),
         (["connect4", "--config", "no.yaml"], "no.yaml: cannot be read"),
         (["connect4", "--set", "network.preset=tny"], "unknown preset of a network for connect4"),

@@ -6,7 +6,7 @@ import pytest
 from command_line import Ran
 
 from zerofleet import config
-from zerofleet.run_folders import create_or_open
+from zerofleet.run_folders import create_or_open, find
 
 
 @pytest.fixture
@@ -34,6 +34,25 @@ def test_a_read_only_folder_of_runs_is_one_line_with_its_path(capsys, read_only_
     assert ran.errors.startswith(f"zerofleet: {read_only_runs}/")
     assert "Read-only file system" in ran.errors
     assert ran.errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_a_run_on_a_read_only_medium_is_packed_elsewhere(
+    capsys, disk_of, tmp_path, monkeypatch, has_lock
+):
+    medium = disk_of(1024)
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(medium))
+    with create_or_open("c4", config.load("connect4")) as run:
+        pass
+    if not has_lock:
+        (run.folder / "run.lock").unlink()
+    subprocess.run(["mount", "-o", "remount,ro", medium], check=True)
+
+    ran = Ran(capsys, "runs", "pack", "c4", str(tmp_path / "packs"))
+    assert (ran.status, ran.errors) == (0, "")
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "runs"))
+    assert Ran(capsys, "runs", "unpack", str(tmp_path / "packs" / "c4.pack.json")).status == 0
+    assert find("c4").facts == run.facts
 
 
 COMPILER = """#!/bin/sh

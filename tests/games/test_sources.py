@@ -8,7 +8,7 @@ import zerofleet as zf
 from zerofleet import _core, config, nets
 from zerofleet.cli import main
 from zerofleet.errors import BadText, Inconsistent, Unsupported
-from zerofleet.run_folders import config_for, create_or_open, find
+from zerofleet.run_folders import config_for, create_or_open, find, keep_settings
 from zerofleet.run_games import default_name
 
 PICK = '''
@@ -151,8 +151,9 @@ def test_a_game_that_is_never_the_same_has_no_fingerprint(here: Path) -> None:
 
 
 def begun(source: str = "pick.py:Pick", name: str = "mine") -> None:
-    with create_or_open(name, config_for(name, source), say=lambda text: None):
-        pass
+    settings = config_for(name, source)
+    with create_or_open(name, settings) as run:
+        keep_settings(run, settings, say=lambda text: None)
 
 
 def test_a_run_has_a_name_that_a_folder_can_have() -> None:
@@ -197,7 +198,7 @@ def test_a_game_that_moved_is_named_once_and_then_known(here: Path) -> None:
     begun()
     (here / "deep").mkdir()
     (here / "pick.py").rename(here / "deep" / "choice.py")
-    with pytest.raises(Inconsistent, match=r"cannot be had: .*cannot be read.*--run mine`"):
+    with pytest.raises(Inconsistent, match=r"cannot be had: .*runs source mine PLACE`"):
         find("mine").game()
     begun("deep/choice.py:Pick")
     assert find("mine").facts.game == f"{here}/deep/choice.py:Pick"

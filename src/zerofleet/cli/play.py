@@ -68,8 +68,7 @@ def play(
     if load is not None:
         if option:
             raise Inconsistent("--option does not go with --load: a saved game has its options")
-        record = read_record(load, name)
-        record.against = against or record.against
+        record = read_record(load, name, against)
         if seat is not None:
             record.person = person
     else:
@@ -99,14 +98,14 @@ def game_and_opponent(
         named = re.match("run:([^@,]+)", against)
         if named is None or options:
             return wanted, against, None
-        learnt = find(named[1]).game()
+        learnt = find(named[1]).game(wanted)
         if learnt.name != wanted.name:
             raise Inconsistent(f"{against} has learnt {learnt.name}, not {name}")
         return learnt, against, None
     newest = newest_run(name, wanted, any_variant=name == wanted.name and not options)
     if find_best(wanted.name, wanted.options):
         return wanted, BEST, newest
-    return (newest.game(), f"run:{newest.name}", None) if newest else (wanted, STRANGER, None)
+    return (newest.game(wanted), f"run:{newest.name}", None) if newest else (wanted, STRANGER, None)
 
 
 def newest_run(name: str, wanted: Game, any_variant: bool) -> Run | None:

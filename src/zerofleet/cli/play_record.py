@@ -17,6 +17,7 @@ from zerofleet._core import CHANCE
 from zerofleet.cli.arguments import game_of
 from zerofleet.errors import BadText, ZerofleetError
 from zerofleet.games import Game, Position
+from zerofleet.run_games import programs_among
 
 FIELDS = ("game", "options", "seat", "against", "start", "moves")
 SEATS = ("first", "second")
@@ -72,18 +73,19 @@ class GameRecord:
         return "".join(f"{name}: {value}".rstrip() + "\n" for name, value in pairs)
 
 
-def read_record(path: Path, name: str) -> GameRecord:
-    """The game that `text` wrote, which must be of this name: a file does not choose what is
-    loaded. What is wrong with it is said with its name."""
+def read_record(path: Path, name: str, against: str | None = None) -> GameRecord:
+    """The game that `text` wrote, which must be of this name, and with another opponent where one
+    is named: a file chooses neither whose code is loaded nor which program is started. What is
+    wrong with it is said with its name."""
     try:
-        return record_from_text(path.read_text(encoding="utf-8"), name)
+        return record_from_text(path.read_text(encoding="utf-8"), name, against)
     except (OSError, UnicodeDecodeError) as error:
         raise BadText(f"{path} cannot be read: {error}") from None
     except ZerofleetError as error:
         raise BadText(f"{path}: {error}") from None
 
 
-def record_from_text(text: str, name: str) -> GameRecord:
+def record_from_text(text: str, name: str, against: str | None = None) -> GameRecord:
     values = {}
     for line in text.splitlines():
         title, colon, value = line.partition(":")
@@ -97,10 +99,13 @@ def record_from_text(text: str, name: str) -> GameRecord:
         raise BadText(f"it is a game of {values['game']}, not of {name}")
     if values["seat"] not in SEATS:
         raise BadText(f"seat must be first or second, got {values['seat']}")
+    opponent = against or values["against"]
+    if against is None and programs_among([opponent]):
+        raise BadText(f"its opponent is a program; to start it, say --against {opponent}")
     game = game_of(name, values["options"].split())
     start = game.from_text(values["start"])
     person = SEATS.index(values["seat"])
-    record = GameRecord(name, game, person, values["against"], [start])
+    record = GameRecord(name, game, person, opponent, [start])
     for move in filter(None, values["moves"].split("; ")):
         if record.position.to_move == CHANCE:
             record.play(record.position.action_from_text(move))

@@ -11,10 +11,11 @@ from zerofleet.cli.output import print_table
 from zerofleet.cli.runs_games import runs_games
 from zerofleet.config import read
 from zerofleet.errors import BadBytes
-from zerofleet.packs import DEFAULT_PART_BYTES, pack, unpack
+from zerofleet.games import is_source
+from zerofleet.packs import DEFAULT_PART_BYTES, DEFAULT_UNPACKED_BYTES, pack, unpack
 from zerofleet.program import program_name
 from zerofleet.replay.segment import read_head
-from zerofleet.run_folders import Run, find, folder_of, remove
+from zerofleet.run_folders import Run, find, folder_of, remove, set_source
 from zerofleet.run_summaries import list_runs as all_runs
 from zerofleet.run_summaries import summary
 
@@ -134,13 +135,41 @@ def unpack_run(
     name: Annotated[
         str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
     ] = None,
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Of the whole run; 16 GiB, or what is free there.", show_default=False
+        ),
+    ] = DEFAULT_UNPACKED_BYTES,
 ) -> None:
     """Unpack a run. Every file is checked before anything is written.
 
+    A custom game that the run names is not executed until you say where it is: see
+    zerofleet runs source.
+
     Example: zerofleet runs unpack packs/c4.pack.json --run c4-again
     """
-    run = unpack(list_path, name)
+    run = unpack(list_path, name, max_bytes)
     print(f"unpacked {run.name}: {run.folder}")
+    if is_source(run.facts.game):
+        print(
+            f"it plays {run.facts.game}; to use that: {program_name()} runs source {run.name} PLACE"
+        )
+
+
+@runs.command()
+def source(
+    name: RunName,
+    place: Annotated[str, typer.Argument(metavar="GAME", help="file.py:Class or file.h.")],
+) -> None:
+    """Say where the custom game of a run is, which has moved or came with a pack.
+
+    Its rules must be those that the run was begun with. The file is executed: look at it first.
+
+    Example: zerofleet runs source sticks games/sticks.py:Sticks
+    """
+    run = set_source(name, place)
+    print(f"{run.name} plays {run.facts.game}")
 
 
 def old_segments(run: Run) -> set[Path]:

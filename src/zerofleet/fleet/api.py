@@ -120,7 +120,7 @@ def train_run(
             )
         first = first_weights(start_from, game, network.spec)
     screen = screen or PlainScreen()
-    with create_or_open(name, config, screen.say) as run:
+    with create_or_open(name, config) as run:
         refuse_without_checkpoints(run)
         if first is not None:
             WeightsStore(run.weights).publish(first)

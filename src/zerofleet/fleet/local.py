@@ -16,7 +16,7 @@ from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
 from zerofleet.fleet.side_by_side import run_side_by_side
 from zerofleet.metrics import Sink
-from zerofleet.run_folders import Run
+from zerofleet.run_folders import Run, keep_settings
 from zerofleet.training import NotFinite, ProcessLost
 
 
@@ -31,6 +31,7 @@ def train(
     screen = screen or PlainScreen()
     with ExitStack() as stack:
         session = Session(config, run, sinks, screen, callbacks, stack)
+        keep_settings(run, config, screen.say)  # only now: a resume that is refused changes none
         with session.stop_wish.on_signals(session.stop_soon):
             try:
                 if config.run.deterministic:

@@ -18,7 +18,7 @@ from zerofleet.games.formats import games_from_text, games_to_text, read_games, 
 from zerofleet.games.own import OwnPosition, from_class
 from zerofleet.games.record import GameRecord
 from zerofleet.games.registry import get, names, option_specs
-from zerofleet.games.sources import absolute, is_source, short_name
+from zerofleet.games.sources import absolute, code_places, is_file, is_source, short_name
 
 __all__ = [
     "CheckReport",
@@ -33,11 +33,13 @@ __all__ = [
     "absolute",
     "build",
     "check",
+    "code_places",
     "fingerprint",
     "from_class",
     "games_from_text",
     "games_to_text",
     "get",
+    "is_file",
     "is_source",
     "names",
     "option_specs",

@@ -10,6 +10,8 @@ the game's fingerprint (see fingerprint.py), by which changed rules are noticed.
 
 import hashlib
 import importlib
+import importlib.machinery
+import importlib.util
 import re
 import sys
 import traceback
@@ -32,16 +34,44 @@ def is_source(name: str) -> bool:
 def absolute(source: str) -> str:
     """The same source, whatever the current folder will be."""
     path, colon, class_name = source.partition(":")
-    is_file = path.endswith((".h", ".py"))
-    return f"{Path(path).absolute()}{colon}{class_name}" if is_file else source
+    return f"{Path(path).absolute()}{colon}{class_name}" if is_file(path) else source
 
 
 def short_name(source: str) -> str:
     """A word for a source: sticks."""
     path = source.partition(":")[0]
-    is_file = path.endswith((".h", ".py"))
-    word = Path(path).stem if is_file else path.rpartition(".")[2]
+    word = Path(path).stem if is_file(path) else path.rpartition(".")[2]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", word).strip("-_") or "game"
+
+
+def is_file(where: str) -> bool:
+    """Whether the first part of a source is a path, and not the name of a module."""
+    return where.endswith((".h", ".py"))
+
+
+def code_places(source: str) -> list[Path]:
+    """The files and folders whose code a source would run, links followed; none of it is run.
+
+    To find a module Python imports the packages that it is in, so it is not asked for more than
+    where the outermost one lies.
+    """
+    where = source.partition(":")[0]
+    if is_file(where):
+        return [Path(where).resolve()]
+    outermost, *inner = where.split(".")
+    try:
+        spec = importlib.util.find_spec(outermost)
+    except ValueError:  # no name, or a module that was not found by one
+        return []
+    if spec is None:
+        return []
+    places = [Path(spec.origin)] if spec.origin and spec.has_location else []
+    for folder in spec.submodule_search_locations or []:
+        for depth in range(len(inner) + 1):
+            module = Path(folder, *inner[:depth])
+            endings = ["", *importlib.machinery.all_suffixes()]
+            places += [module.with_name(module.name + ending) for ending in endings]
+    return [place.resolve() for place in places if place.exists()]
 
 
 def from_source(source: str, options: Mapping[str, int | str]) -> Game:
@@ -105,6 +135,8 @@ def import_file(path: Path) -> ModuleType:
 
 
 def import_by_name(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise BadText(f"{name!r} is neither a file, folder/file.py:Class, nor a module")
     try:
         return importlib.import_module(name)
     except ImportError as error:

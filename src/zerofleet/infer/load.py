@@ -27,7 +27,7 @@ def load_network(
 
     An error says so where they are for another game than the run's, or than `game`.
     """
-    network, version = network_of(weights_of_run(run, step), find(run).game())
+    network, version = network_of(weights_of_run(run, step), find(run).game(game))
     if game is not None:
         refuse_mismatch(network.spec, game)
     return network, version
