@@ -168,7 +168,9 @@ def test_a_folder_that_is_no_run_is_left_alone() -> None:
         made("file")
 
 
-@pytest.mark.parametrize("name", ["", "..", "../c4", "a/b", ".hidden", "-x", "a b", "x" * 101])
+@pytest.mark.parametrize(
+    "name", ["", "..", "../c4", "a/b", ".hidden", "-x", "a b", "x" * 101, "best"]
+)
 def test_a_name_that_is_no_plain_name_is_refused(name: str, runs_here: Path) -> None:
     with pytest.raises(BadText, match="a run cannot be called"):
         made(name)

@@ -46,6 +46,9 @@ FACTS, CONFIG, UNPACKED = "run.json", "config.yaml", "unpacked"
 MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
 """What a folder holds before it is a run."""
 
+BEST = "best"
+"""No run is called so: it names the weights that come with zerofleet."""
+
 OPPONENTS = "rating.opponents"
 FIXED_SECTION = "network"
 """Settings that a run keeps for good, as it does its game."""
@@ -245,6 +248,10 @@ def set_source(name: str, source: str) -> Run:
 
 def check_name(name: str) -> str:
     """A name that a run can have."""
+    if name == BEST:
+        raise BadText(
+            f"a run cannot be called {BEST!r}: that names the weights that come with zerofleet"
+        )
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise BadText(
             f"a run cannot be called {name!r}: letters, digits, '.', '_' and '-' are allowed, and "

@@ -251,3 +251,19 @@ def test_a_turn_with_too_many_ends_is_refused_by_greedy_and_can_be_searched():
     with pytest.raises(TooLarge, match="more than 100000 positions"):
         GreedyPlayer("greedy", arithmetic_values).choose(position)
     assert zf.arena.player(position.game, "playout-20").choose(position) in (0, 1)
+
+
+def test_best_can_be_loaded_by_the_name_of_its_game_and_no_run_is_called_so(random_positions):
+    connect4 = zf.games.get("connect4")
+    (position,) = random_positions("connect4", 1)
+    found = [
+        zf.search.analyse(position, evaluator, 10).visits
+        for evaluator in (zf.load("best", game="connect4"), zf.load("best", game=connect4))
+    ]
+    assert (
+        found[0] == found[1] == zf.arena.player(connect4, "best,sims=10").analyse(position).visits
+    )
+    with pytest.raises(BadText, match='needs a game and no step: load\\("best", game="gomoku"\\)'):
+        zf.load("best")
+    with pytest.raises(Unsupported, match="no weights come with zerofleet for gomoku size=7"):
+        zf.load("best", game=zf.games.get("gomoku", size=7))

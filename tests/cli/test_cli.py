@@ -53,13 +53,21 @@ def test_show_begins_a_new_game_where_no_text_is_given(capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
 def test_analyse_lists_the_best_move_first(capsys: pytest.CaptureFixture[str], root: str) -> None:
-    ran = Ran(capsys, "analyse", "connect4", "121212", "--root", root, "--simulations", "400")
+    player = f"playout-400,root={root}"
+    ran = Ran(capsys, "analyse", "connect4", "121212", "--player", player)
     assert ran.status == 0
     lines = ran.output.splitlines()
     (header,) = (number for number, line in enumerate(lines) if line.startswith("action"))
     assert lines[header].split() == ["action", "visits", "policy", "value", "prior"]
     assert lines[header + 1].split()[0] == "1"
     assert lines[-1] == "line: 1"
+
+
+def test_analyse_without_a_player_says_who_searches(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = Ran(capsys, "analyse", "connect4", "121212", "--simulations", "20")
+    assert "player: best,sims=20 (zerofleet comes with weights for connect4)\n" in ran.output
+    ran = Ran(capsys, "analyse", "gomoku", "--option", "size=5", "--seconds", "0.01")
+    assert "player: playout,seconds=0.01 (zerofleet comes without weights for gomoku" in ran.output
 
 
 def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,6 +83,26 @@ def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[
         (["show", "gomoku", "--option", "size"], "--option must be NAME=VALUE, such as size=9;"),
         (["show", "connect4", "44x"], "'x' is no move; a move is a column 1-7"),
         (["analyse", "connect4", "4141414"], "the game is over: there is nothing to search"),
+        (["analyse"], "GAME is missing, such as connect4; or --json"),
+        (["analyse", "connect4", "--player", "heuristic"], "player 'heuristic' does not search"),
+        (
+            ["analyse", "connect4", "--player", "best,greedy"],
+            "player 'best,greedy' does not search",
+        ),
+        (
+            ["analyse", "connect4", "--player", "best,sims=0"],
+            "player 'best,sims=0' does not search",
+        ),
+        (
+            ["analyse", "connect4", "--player", "playout-5", "--simulations", "6"],
+            "player 'playout-5,sims=6': sims is given twice",
+        ),
+        (
+            ["analyse", "connect4", "--player", "playout,root=gumbel", "--seconds", "1"],
+            "player 'playout,root=gumbel,seconds=1': root=gumbel plans its rounds",
+        ),
+        (["analyse", "connect4", "4", "--json"], "TEXT does not go with --json"),
+        (["analyse", "--json", "--option", "size=9"], "--option goes with GAME"),
         (["export", "c4", "no/c4.onnx"], "no/c4.onnx cannot be written: no must be a folder that"),
     ],
 )
@@ -93,7 +121,7 @@ def test_bad_input_is_one_clear_line_and_exit_status_2(
         ["nonsense"],
         ["show"],
         ["show", "connect4", "--seed", str(2**64)],
-        ["analyse", "connect4", "--evaluator", "oracle"],
+        ["analyse", "connect4", "--simulations", "0"],
     ],
 )
 def test_a_wrong_command_line_is_exit_status_2_too(
@@ -133,7 +161,7 @@ def test_nothing_is_coloured_or_folded_off_a_terminal() -> None:
     "arguments",
     [
         ["check", "gomoku", "--games", "100000000"],
-        ["analyse", "gomoku", "--simulations", "4000000000"],
+        ["analyse", "gomoku", "--player", "playout-4000000000"],
     ],
     ids=["check", "analyse"],
 )

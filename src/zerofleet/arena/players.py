@@ -35,7 +35,7 @@ from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.infer.load import load, load_file
 from zerofleet.search import CoreEvaluatorName, RootName
-from zerofleet.weights import best_of
+from zerofleet.weights import best_of, find_best
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
@@ -160,6 +160,39 @@ def search_maker(game: Game, named: SearchText, device: str) -> Maker:
     return lambda: SearchPlayer(
         named.text, evaluator, named.num_simulations, named.root, named.seconds
     )
+
+
+def search_player(game: Game, text: str, device: str = "auto") -> SearchPlayer:
+    """The player of a text, which must be one that searches: for analysis."""
+    named = searching(text)
+    return SearchPlayer(
+        text, load_evaluator(game, named, device), named.num_simulations, named.root, named.seconds
+    )
+
+
+def searching(text: str) -> SearchText:
+    """What the text of a player says, which must be one that searches."""
+    named = SearchText.of(text)
+    if named is None or named.greedy or named.num_simulations == 0:
+        raise Unsupported(
+            f"player {text!r} does not search, so it cannot analyse; those that do: playout-N, "
+            "best, run:NAME, file:PATH"
+        )
+    return named
+
+
+def analysis_player(game: Game) -> str:
+    """Who analyses where nobody is named: the weights that come with zerofleet, else playouts."""
+    return "best" if find_best(game.name, game.options) else "playout"
+
+
+def with_budget(text: str, num_simulations: int | None, seconds: float | None) -> str:
+    """A player's text with a budget that was given beside it."""
+    if num_simulations is not None:
+        text += f",sims={num_simulations}"
+    if seconds is not None:
+        text += f",seconds={seconds:g}"
+    return text
 
 
 def is_timed(text: str) -> bool:

@@ -1,34 +1,79 @@
 """zerofleet analyse"""
 
+import json
+import os
+import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
-from zerofleet.cli.arguments import GameName, GameOptions, PositionText, Seed, game_of, position_of
+from zerofleet.arena.analysis_engine import MOST_LINE_BYTES, AnalysisEngine, Defaults
+from zerofleet.arena.match_result import game_text
+from zerofleet.arena.players import analysis_player, search_player, with_budget
+from zerofleet.arena.search_players import SearchPlayer
+from zerofleet.cli.arguments import (
+    AnalysisPlayer,
+    GameOptions,
+    NumSeconds,
+    NumSimulations,
+    PositionText,
+    Seed,
+    game_of,
+    position_of,
+)
 from zerofleet.cli.output import print_table
-from zerofleet.search import CoreEvaluatorName, RootName
-from zerofleet.search import analyse as analyse_position
+from zerofleet.errors import BadText
+from zerofleet.games import Game
+
+CHUNK_BYTES = 1 << 16
 
 
 def analyse(
-    name: GameName,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="GAME",
+            help="One of `zerofleet games`, or your own: file.py:Class or file.h. With --json each "
+            "request may name one of `zerofleet games` instead.",
+        ),
+    ] = None,
     text: PositionText = None,
-    num_simulations: Annotated[int, typer.Option("--simulations", min=1)] = 800,
-    evaluator: Annotated[
-        CoreEvaluatorName, typer.Option(help="What judges the leaves.")
-    ] = "playout",
-    root: Annotated[RootName, typer.Option(help="How the root's actions are chosen.")] = "puct",
+    player: AnalysisPlayer = None,
+    num_simulations: NumSimulations = None,
+    seconds: NumSeconds = None,
     seed: Seed = 1,
     top: Annotated[int, typer.Option(min=1, help="Actions to list.")] = 20,
     option: GameOptions = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Be an engine: requests on standard input, a line each."),
+    ] = False,
+    at_once: Annotated[
+        int, typer.Option(min=1, help="With --json: requests that are searched at once.")
+    ] = 32,
 ) -> None:
     """Search a position: what to play, and what it is worth to the player to move.
 
-    Example: zerofleet analyse connect4 4453 --simulations 10000
+    With --json it is an engine for programs: it reads one request per line and writes one answer
+    per line, many at once, until its input ends. docs/6-arena.md has the fields.
+
+    Example: zerofleet analyse connect4 4453 --seconds 1
     """
-    position = position_of(game_of(name, option), text, seed)
+    game = None if name is None else game_of(name, option)
+    if as_json:
+        if text is not None:
+            raise BadText("TEXT does not go with --json: positions come on standard input")
+        if option and game is None:
+            raise BadText("--option goes with GAME: it is an option of that game")
+        answer_requests(Defaults(game, player, num_simulations, seconds, top), at_once)
+        return
+    if game is None:
+        raise BadText("GAME is missing, such as connect4; or --json for requests that name theirs")
+    position = position_of(game, text, seed)
     print(position, end="", flush=True)
-    analysis = analyse_position(position, evaluator, num_simulations, seed, root)
+    with analysing_player(game, player, num_simulations, seconds) as analysing:
+        analysis = analysing.analyse(position, seed)
     print(analysis.summary())
     header = ("action", "visits", "policy", "value", "prior")
     rows = analysis.rows()
@@ -36,3 +81,36 @@ def analyse(
     if len(rows) > top:
         print(f"… {len(rows) - top} more")
     print(f"line: {analysis.line_text()}")
+
+
+def analysing_player(
+    game: Game, text: str | None, num_simulations: int | None, seconds: float | None
+) -> SearchPlayer:
+    """The player that a command line asks for; says who it is where it was not named."""
+    chosen = with_budget(text or analysis_player(game), num_simulations, seconds)
+    player = search_player(game, chosen)
+    if text is None:
+        whose = "with" if chosen.startswith("best") else "without"
+        print(f"player: {chosen} (zerofleet comes {whose} weights for {game_text(game)})")
+    return player
+
+
+# ---- the engine
+
+
+def answer_requests(defaults: Defaults, at_once: int) -> None:
+    for answer in AnalysisEngine(defaults, at_once).answers(lines_of(sys.stdin.fileno())):
+        print(json.dumps(answer), flush=True)
+
+
+def lines_of(descriptor: int) -> Iterator[bytes]:
+    """The lines of a file or pipe; of one that is too long no more than shows that it is.
+
+    Read without a buffer of Python's: a thread that waits in one blocks the end of the process.
+    """
+    rest = b""
+    while chunk := os.read(descriptor, CHUNK_BYTES):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+        rest = rest[: MOST_LINE_BYTES + 1]
+    yield rest

@@ -28,6 +28,22 @@ GameOptions = Annotated[
 PlayerText = Annotated[
     str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200, best or run:NAME.")
 ]
+AnalysisPlayer = Annotated[
+    str | None,
+    typer.Option(
+        "--player",
+        metavar="PLAYER",
+        help="Who searches: best, run:NAME, file:PATH, playout-N, with settings such as "
+        "best,sims=1000 or best,seconds=5. Else best where weights for the game come with "
+        "zerofleet, or playout.",
+    ),
+]
+NumSimulations = Annotated[
+    int | None, typer.Option("--simulations", min=1, help="Per move; the same as ,sims=N.")
+]
+NumSeconds = Annotated[
+    float | None, typer.Option("--seconds", help="Per move, instead; the same as ,seconds=S.")
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=MOST_SEED, help="Of all that is drawn: deals, dice, openings, …")
 ]

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerofleet.errors import BadText, Inconsistent, Unsupported
-from zerofleet.games import Game
+from zerofleet.games import Game, get
 from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
 from zerofleet.metrics import needed
 from zerofleet.network_spec import NetworkSpec, refuse_mismatch
-from zerofleet.run_folders import find
+from zerofleet.run_folders import BEST, find
 from zerofleet.weights import Weights, WeightsStore, best_of, has_graph, read_graph, read_weights
 
 if TYPE_CHECKING:
@@ -76,15 +76,22 @@ def load(
     run: str,
     step: int | None = None,
     *,
-    game: Game | None = None,
+    game: Game | str | None = None,
     kind: EvaluatorKind = "auto",
     device: str = "auto",
     num_threads: int = 1,
 ) -> Evaluator:
     """An evaluator with the weights of a run: the newest good ones, or those of a step.
 
+    `load("best", game="gomoku")`, or a game with its options, has those that come with zerofleet.
     It can be given to zf.search.analyse and zf.selfplay.play.
     """
+    game = get(game) if isinstance(game, str) else game
+    if run == BEST:
+        if game is None or step is not None:
+            raise BadText(f'{BEST!r} needs a game and no step: load("best", game="gomoku")')
+        path = best_of(game.name, game.options).path
+        return load_file(path, game, kind=kind, device=device, num_threads=num_threads)
     found, weights = find(run), weights_of_run(run, step)
     if game is not None:
         refuse_mismatch(NetworkSpec.from_dict(weights.spec), game)

@@ -6,6 +6,8 @@ from zerofleet._core import CHANCE, Position, RootResult
 from zerofleet.errors import IllegalAction
 
 MOVES_SHOWN = 10
+DIGITS = 6
+"""Behind the point, where programs read: what a float32 has."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ class Analysis:
 
     def line_text(self) -> str:
         """The principal variation as people write it."""
+        return " ".join(self.line())
+
+    def line(self) -> list[str]:
+        """The principal variation, each action as people write it."""
         texts = []
         position = self.position.copy()
         for action in self.principal_variation:
@@ -88,7 +94,35 @@ class Analysis:
             # Where hands are hidden the line is not played on: the true hands must not show in it.
             if not position.game.hidden:
                 position.play(action)
-        return " ".join(texts)
+        return texts
+
+    def to_json(self, top: int) -> dict[str, object]:
+        """What a program reads: the best `top` moves, and all that is said of the position."""
+        is_chance = self.position.to_move == CHANCE
+        moves = [
+            {
+                "move": self.position.action_text(action),
+                "visits": self.visits[action],
+                "policy": rounded(self.policy[action]),
+                "prior": rounded(self.priors[action]),
+                "value_to_move": rounded(self.values_to_move.get(action)),
+            }
+            for action in self.ranked_actions()[:top]
+        ]
+        return {
+            "to_move": "chance" if is_chance else self.position.to_move,
+            "best": None if is_chance else self.position.action_text(self._best_action),
+            "value_to_move": rounded(self.value_to_move),
+            "outcomes_to_move": {
+                name: rounded(chance) for name, chance in self.outcomes_to_move.items()
+            },
+            "line": self.line(),
+            "moves": moves,
+            "num_simulations": self.num_simulations,
+            "depth": self.depth,
+            "solved": self.solved,
+            "memory_full": self.memory_full,
+        }
 
     def summary(self) -> str:
         """One line: the value, and how it was found."""
@@ -125,3 +159,7 @@ class Analysis:
         if len(self.visits) > MOVES_SHOWN:
             lines.append(f"… {len(self.visits) - MOVES_SHOWN} more")
         return "\n".join([self.summary(), *lines, f"line: {self.line_text()}"])
+
+
+def rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, DIGITS)
