@@ -56,7 +56,7 @@ def test_an_unknown_text_names_the_known_forms():
         ("connect4", "best,root=gumbel,seconds=1", "seconds=S does not go with it"),
         ("beastybar", "run:bb@x", "@STEP needs a whole number"),
         ("beastybar", "run:bc", "unknown run bc; known: bb"),
-        ("beastybar", "run:bb@8", "weights 8 refused"),
+        ("beastybar", "run:bb@8", "has no weights of step 8; it has: 0, 7"),
         ("connect4", "run:bb", "weights of beastybar .* are not for connect4"),
         ("beastybar", "file:nothing.safetensors", "nothing.safetensors refused"),
     ],
