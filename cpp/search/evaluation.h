@@ -127,24 +127,34 @@ class OutcomeTable {
     int opposite_[kMaxOutcomes] = {};
 };
 
-// Adds up the outcomes of evaluations and of ends of games, all in one player's view.
-class OutcomeSums {
+// Outcomes found behind each edge of a root, added up in the view of the player who searches, and
+// what was thought of the root itself.
+class RootOutcomes {
   public:
-    void add(int num_outcomes, const float* outcomes) {
-        for (int i = 0; i < num_outcomes; ++i) sums_[i] += outcomes[i];
+    // A root of so many edges, none of which has been visited. `evaluated` is what an evaluator
+    // says of the root.
+    void begin(int num_outcomes, size_t num_edges, const float* evaluated) {
+        num_outcomes_ = num_outcomes;
+        sums_.assign(num_edges * num_outcomes, 0);
+        std::copy_n(evaluated, num_outcomes, evaluated_);
     }
-    void add_end(int outcome) { sums_[outcome] += 1; }
-    // The distribution over all that was added; false where that is nothing.
-    bool mean(int num_outcomes, float* outcomes) const {
+    void add(uint32_t edge, const float* outcomes) {
+        for (int i = 0; i < num_outcomes_; ++i) sums_[edge * num_outcomes_ + i] += outcomes[i];
+    }
+    const float* evaluated() const { return evaluated_; }
+    // The distribution over all that was added to an edge; false where that is nothing.
+    bool mean_of(uint32_t edge, float* outcomes) const {
+        const double* sums = &sums_[edge * num_outcomes_];
         double sum = 0;
-        for (int i = 0; i < num_outcomes; ++i) sum += sums_[i];
-        if (sum <= 0) return false;
-        for (int i = 0; i < num_outcomes; ++i) outcomes[i] = float(sums_[i] / sum);
-        return true;
+        for (int i = 0; i < num_outcomes_; ++i) sum += sums[i];
+        for (int i = 0; sum > 0 && i < num_outcomes_; ++i) outcomes[i] = float(sums[i] / sum);
+        return sum > 0;
     }
 
   private:
-    double sums_[kMaxOutcomes] = {};
+    int num_outcomes_ = 0;
+    std::vector<double> sums_;  // [edges, outcomes]
+    float evaluated_[kMaxOutcomes] = {};
 };
 
 }  // namespace zf

@@ -118,6 +118,25 @@ class GumbelRoot {
         softmax(policy.data(), int(policy.size()));
     }
 
+    // How much of the root's own evaluation the value of a policy has, and in `shares` how much of
+    // the value of each visited action: its probability, and its part of the mixed value that
+    // stands for all that were not visited.
+    float value_shares(std::span<const uint32_t> visits, std::span<const float> policy,
+                       std::vector<float>& shares) const {
+        float total = 0, visited_prior = 0, unvisited = 0;
+        for (size_t i = 0; i < actions_.size(); ++i) {
+            total += float(visits[i]);
+            visited_prior += visits[i] > 0 ? actions_[i].prior : 0;
+            unvisited += visits[i] > 0 ? 0 : policy[i];
+        }
+        const float evaluation_share = unvisited / (1 + total);
+        const float by_prior = total > 0 ? (unvisited - evaluation_share) / visited_prior : 0;
+        shares.resize(actions_.size());
+        for (size_t i = 0; i < actions_.size(); ++i)
+            shares[i] = visits[i] > 0 ? policy[i] + by_prior * actions_[i].prior : 0;
+        return evaluation_share;
+    }
+
   private:
     static constexpr uint32_t kNoIndexInRoot = 0xffffffff;
 

@@ -64,29 +64,30 @@ class SearchRoot {
         return forced == kNoIndex ? select_action(tree, index_, rule_) : forced;
     }
 
+    // What simulations find, by edge of the root.
+    RootOutcomes& outcomes() { return outcomes_; }
+
     // Fills in all that the tree says. Values are multiplied by `largest_reward`.
-    void report(const Tree& tree, float largest_reward, RootResult& result) {
+    void report(const Tree& tree, const OutcomeTable& table, float largest_reward,
+                RootResult& result) {
         const Node& node = tree.node(index_);
         read_statistics(tree);
         result.actions = actions_;
         result.priors = priors_;
         result.visits = visits_;
-        float total = 0, value_sum = 0;
+        float total = 0;
         for (size_t i = 0; i < actions_.size(); ++i) {
             result.values_to_move.push_back(largest_reward * values_[i]);
             total += float(visits_[i]);
-            value_sum += float(visits_[i]) * values_[i];
         }
         result.solved = node.solved;
-        result.value_to_move =
-            largest_reward * (node.solved ? sign(player_) * node.mean_first_player
-                              : total > 0 ? value_sum / total
-                                          : evaluation_to_move(tree));
         if (options_.root == RootKind::gumbel && node.kind == NodeKind::decision) {
             choose_by_gumbel(tree, result);
         } else {
             choose_by_visits(tree, total, result);
         }
+        report_value(tree, table, total, result);
+        result.value_to_move *= largest_reward;
         for (size_t i = 0; i < actions_.size(); ++i)
             if (result.target[i] > 0)
                 result.surprise +=
@@ -170,6 +171,66 @@ class SearchRoot {
             visits_[at] = edge.visits;
             values_[at] = sign(player_) * edge.mean_first_player;
         }
+    }
+
+    // The root's value and outcomes: where it is solved those of its best action (of dice: by their
+    // probabilities), else what the policy makes of its actions. That is the mean over simulations
+    // for PUCT, whose policy they are. For Gumbel it is not: sequential halving spends most of them
+    // on candidates that it drops.
+    void report_value(const Tree& tree, const OutcomeTable& table, float total,
+                      RootResult& result) {
+        const Node& node = tree.node(index_);
+        float evaluation_share = 0;
+        if (node.solved) {
+            set_shares_of_solved(tree);
+        } else if (options_.root == RootKind::gumbel && node.kind == NodeKind::decision) {
+            evaluation_share = gumbel_.value_shares(visits_, result.policy, shares_);
+        } else if (total > 0) {
+            shares_.assign(visits_.begin(), visits_.end());
+            for (float& share : shares_) share /= total;
+        } else {
+            shares_.assign(actions_.size(), 0);
+            evaluation_share = 1;
+        }
+        float value = evaluation_share * evaluation_to_move(tree), sum = evaluation_share;
+        float mixed[kMaxOutcomes] = {}, found[kMaxOutcomes];
+        for (int i = 0; i < table.count(); ++i)
+            mixed[i] = evaluation_share * outcomes_.evaluated()[i];
+        for (uint32_t at = 0; at < node.num_edges; ++at) {
+            const Edge& edge = tree.edge(node, at);
+            const size_t number = number_of(edge.action);
+            const float share = shares_[number];
+            if (share == 0) continue;
+            value += share * values_[number];
+            if (edge.solved) {
+                table.with_mean(values_[number], found);
+            } else if (!outcomes_.mean_of(at, found)) {
+                continue;  // nothing of this search: all visits are of a kept tree, or still out
+            }
+            sum += share;
+            for (int i = 0; i < table.count(); ++i) mixed[i] += share * found[i];
+        }
+        result.value_to_move = node.solved ? sign(player_) * node.mean_first_player : value;
+        result.outcomes_to_move.resize(table.count());
+        for (int i = 0; sum > 0 && i < table.count(); ++i)
+            result.outcomes_to_move[i] = mixed[i] / sum;
+        if (sum == 0) table.with_mean(result.value_to_move, result.outcomes_to_move.data());
+    }
+
+    void set_shares_of_solved(const Tree& tree) {
+        const Node& node = tree.node(index_);
+        shares_.assign(actions_.size(), 0);
+        const Edge* best = nullptr;
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            const Edge& edge = tree.edge(node, i);
+            if (node.kind == NodeKind::chance) {
+                shares_[number_of(edge.action)] = edge.weight;
+            } else if (edge.solved && (!best || sign(player_) * edge.mean_first_player >
+                                                    sign(player_) * best->mean_first_player)) {
+                best = &edge;
+            }
+        }
+        if (best) shares_[number_of(best->action)] = 1;
     }
 
     void choose_by_gumbel(const Tree& tree, RootResult& result) {
@@ -262,6 +323,8 @@ class SearchRoot {
     std::vector<float> priors_;  // before noise
     std::vector<uint32_t> visits_;
     std::vector<float> values_;  // in the view of player_, divided by the largest reward
+    std::vector<float> shares_;  // of each action's value in the root's
+    RootOutcomes outcomes_;
 };
 
 }  // namespace zf

@@ -123,11 +123,7 @@ class Search {
     RootResult result() {
         RootResult result;
         if (root_node_ == kNoIndex || !tree_.node(root_node_).evaluated) return result;
-        const float largest = facts_->largest_reward();
-        root_.report(tree_, largest, result);
-        result.outcomes_to_move.resize(outcomes_.count());
-        if (!outcome_sums_.mean(outcomes_.count(), result.outcomes_to_move.data()))
-            outcomes_.with_mean(result.value_to_move / largest, result.outcomes_to_move.data());
+        root_.report(tree_, outcomes_, facts_->largest_reward(), result);
         result.num_simulations = num_completed_;
         result.depth = depth_;
         result.num_nodes = tree_.num_nodes();
@@ -165,13 +161,18 @@ class Search {
         }
         num_started_ = num_completed_ = num_out_ = depth_ = 0;
         memory_full_ = false;
-        outcome_sums_ = {};
         simulations_.resize(std::max<uint32_t>(1, options.max_leaves), Simulation(root));
         for (Simulation& simulation : simulations_) simulation.state = State::free;
-        if (root_node_ != kNoIndex) prepare_root();
+        if (root_node_ != kNoIndex) {
+            float outcomes_player[kMaxOutcomes];
+            const float evaluation = tree_.node(root_node_).evaluation_first_player;
+            outcomes_.with_mean(sign(Mover(player_)) * evaluation, outcomes_player);
+            prepare_root(outcomes_player);
+        }
     }
 
-    void prepare_root() {
+    // Needs an evaluated root; `outcomes_player` is what was said of it.
+    void prepare_root(const float* outcomes_player) {
         std::vector<Action> actions;
         if (root_position_->to_move() == kChance) {
             make_outcomes(root_node_, *root_position_);
@@ -184,6 +185,7 @@ class Search {
         }
         root_.prepare(tree_, root_node_, std::move(actions), player_, options_, rule_,
                       derive_seed(seed_, kNoiseStream));
+        root_.outcomes().begin(outcomes_.count(), root_.actions().size(), outcomes_player);
     }
 
     // A simulation that waits to go on, else one that is free, else -1.
@@ -279,9 +281,8 @@ class Search {
         if (options_.max_leaves > 1) count_provisionally(tree_, simulation.path.back());
         if (edge.solved) {
             simulation.value_first_player = edge.mean_first_player;
-            float outcomes_player[kMaxOutcomes];
-            outcomes_.with_mean(sign(Mover(player_)) * edge.mean_first_player, outcomes_player);
-            outcome_sums_.add(outcomes_.count(), outcomes_player);
+            outcomes_.with_mean(sign(Mover(player_)) * edge.mean_first_player,
+                                simulation.outcomes_player);
             return true;
         }
         if (simulation.position.to_move() == kChance)
@@ -290,7 +291,8 @@ class Search {
         const Mover mover = simulation.position.to_move();
         if (mover == kOver) {
             simulation.value_first_player = outcomes_.scaled_reward(simulation.position.outcome(0));
-            outcome_sums_.add_end(simulation.position.outcome(player_));
+            std::fill_n(simulation.outcomes_player, outcomes_.count(), 0.0f);
+            simulation.outcomes_player[simulation.position.outcome(player_)] = 1;
             if (proves()) {
                 edge.solved = true;
                 edge.mean_first_player = simulation.value_first_player;
@@ -339,21 +341,20 @@ class Search {
             simulation.state = State::descending;
             return;
         }
-        float outcomes_player[kMaxOutcomes];
         const float* given = simulation.evaluated.outcomes_observer;
         if (simulation.observer == player_) {
-            std::copy(given, given + outcomes_.count(), outcomes_player);
+            std::copy(given, given + outcomes_.count(), simulation.outcomes_player);
         } else {
-            outcomes_.turn_round(given, outcomes_player);
+            outcomes_.turn_round(given, simulation.outcomes_player);
         }
-        simulation.value_first_player = sign(Mover(player_)) * outcomes_.mean(outcomes_player);
+        simulation.value_first_player =
+            sign(Mover(player_)) * outcomes_.mean(simulation.outcomes_player);
         expand(simulation);
         if (simulation.path.empty()) {  // the root's own evaluation is no simulation
-            prepare_root();
+            prepare_root(simulation.outcomes_player);
             simulation.state = State::free;
             return;
         }
-        outcome_sums_.add(outcomes_.count(), outcomes_player);
         finish(simulation);
     }
 
@@ -387,6 +388,7 @@ class Search {
             count_visit(tree_, simulation.path, simulation.value_first_player);
         }
         if (proves()) pass_up_proofs(tree_, simulation.path);
+        root_.outcomes().add(simulation.path[0].edge, simulation.outcomes_player);
         simulation.state = State::free;
         ++num_completed_;
     }
@@ -411,7 +413,6 @@ class Search {
     SelectionRule rule_;
     std::vector<Simulation> simulations_;
     std::vector<ChanceOutcome> chances_;
-    OutcomeSums outcome_sums_;  // of this search's simulations, in player_'s view
     uint64_t seed_ = 0;
     uint32_t root_node_ = kNoIndex;
     uint32_t num_started_ = 0, num_completed_ = 0, num_out_ = 0, depth_ = 0;

@@ -33,6 +33,8 @@ struct Simulation {
     uint32_t node = kNoIndex;  // where the simulation stands; kNoIndex: at a node yet to be made
     uint64_t dice_stream = 0;  // of the seed and the dice on the path
     float value_first_player = 0;
+    float outcomes_player[kMaxOutcomes] =
+        {};  // in the view of who searches; their mean is the value
     int observer = 0;
     State state = State::free;
     Purpose purpose = Purpose::expand;

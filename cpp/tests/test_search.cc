@@ -267,6 +267,63 @@ TEST_CASE("a Gumbel root gives each candidate of a round the same visits and fin
     for (const uint32_t visits : result.visits) CHECK(visits >= 2);
 }
 
+TEST_CASE(
+    "a Gumbel root is worth what its policy makes of its actions, not the mean of its visits") {
+    // Priors 1/3, values -1, 0, +1, the root itself thought drawn; four simulations: one visit
+    // each, then one more for the best (or by noise another). The mean over them is at most 1/4.
+    // Improved policy: values times (50 + 2) * 0.5 = 26, so action 2 but for exp(-26).
+    SearchOptions options;
+    options.root = RootKind::gumbel;
+    options.num_simulations = 4;
+    options.prove = false;
+    const Facts facts = PickOne::facts({});
+    const RootResult all =
+        search_on(new_position<PickOne>(), facts, options, EvaluatorKind::uniform);
+    CHECK(total(all.visits) == 4);
+    CHECK(all.value_to_move == doctest::Approx(1));
+    CHECK(all.outcomes_to_move[kWin] == doctest::Approx(1));
+
+    // One simulation: the others count as the mix of what it found, v, and of the root's own
+    // evaluation, thirds of each outcome: (0 + v) / 2. So the policy moves by exp(51 * 0.5 * v /
+    // 2): a win leaves nothing to the others, a loss gives them all, a draw leaves it uniform.
+    options.num_simulations = 1;
+    const float expected[3][3] = {{1 / 6.0f, 1 / 6.0f, 4 / 6.0f},  // by action: win, draw, loss
+                                  {1 / 9.0f, 7 / 9.0f, 1 / 9.0f},
+                                  {1, 0, 0}};
+    bool seen[3] = {};
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        const RootResult one = search_on(new_position<PickOne>(), facts, options,
+                                         EvaluatorKind::uniform, nullptr, seed);
+        const int visited = one.visits[0] ? 0 : one.visits[1] ? 1 : 2;
+        seen[visited] = true;
+        for (const int i : {kWin, kDraw, kLoss})
+            CHECK(one.outcomes_to_move[i] == doctest::Approx(expected[visited][i]).epsilon(1e-4));
+        const float mean = expected[visited][kWin] - expected[visited][kLoss];
+        CHECK(one.value_to_move == doctest::Approx(mean).epsilon(1e-4));
+    }
+    CHECK((seen[0] && seen[1] && seen[2]));
+}
+
+TEST_CASE("a Gumbel root's outcomes have its value as their mean, whoever searches what") {
+    SearchOptions options;
+    options.root = RootKind::gumbel;
+    options.num_simulations = 50;
+    const auto check = [&](const auto& position, const Facts& facts) {
+        for (const uint32_t leaves : {1, 8}) {
+            options.max_leaves = leaves;
+            const RootResult result = search_on(position, facts, options, EvaluatorKind::hash);
+            float mean = 0;
+            for (size_t i = 0; i < facts.outcomes.size(); ++i)
+                mean += result.outcomes_to_move[i] * facts.outcomes[i].reward;
+            CHECK(mean == doctest::Approx(result.value_to_move).epsilon(1e-4));
+        }
+    };
+    check(new_position<Connect4>(), Connect4::facts({}));
+    check(*Connect4::from_text({}, "443"), Connect4::facts({}));  // player 1 searches
+    check(new_position<Gamble>(), Gamble::facts({}));             // solved by dice
+    check(new_position<HiddenCoin>(), HiddenCoin::facts({}));
+}
+
 TEST_CASE("forced visits to noise are taken out of the target") {
     const Facts facts = PickOne::facts({});
     SearchOptions options;
