@@ -20,6 +20,7 @@ from zerofleet.arena.players import game_of
 from zerofleet.arena.starts import opening_of_each_pair
 from zerofleet.errors import BadText
 from zerofleet.games import Game
+from zerofleet.weights import refusing_older_weights
 
 Verdict = Literal["accepted", "rejected", "undecided"]
 
@@ -135,7 +136,8 @@ def gate(
     game = game_of(game, game_options)
     if max_games < 2 or max_games % 2:
         raise BadText(f"games are played in pairs: max_games must be even, got {max_games}")
-    pairing = Pairing(game, first, second, seed, num_threads)
+    with refusing_older_weights():
+        pairing = Pairing(game, first, second, seed, num_threads)
     opening_of = opening_of_each_pair(game, seed)
     test = SequentialTest(hypotheses or Hypotheses())
     matches: list[Match] = []

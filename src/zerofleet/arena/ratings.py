@@ -11,6 +11,8 @@ from zerofleet.arena.match_result import Match, game_text
 from zerofleet.arena.players import game_of
 from zerofleet.errors import BadText
 from zerofleet.games import Game
+from zerofleet.infer.load import weights_named
+from zerofleet.weights import refusing_older_weights
 
 ANCHOR = "random"
 PICTURE_COLUMNS = 30
@@ -84,6 +86,10 @@ def rate(
         raise BadText(f"a player is there twice: {', '.join(names)}")
     if len(names) < 2:
         raise BadText(f"there must be a player besides {ANCHOR}")
+    with refusing_older_weights():  # before the first game, not in the midst of them
+        for name in names:
+            if name.startswith("run:"):
+                weights_named(name.partition(",")[0], game)
     matches = []
     for first, second in combinations(names, 2):
         show = partial(on_progress, f"{first} against {second}")

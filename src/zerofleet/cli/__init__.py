@@ -7,6 +7,7 @@ status 2; with ZEROFLEET_DEBUG=1 its traceback comes first. Ctrl-C ends quietly 
 import os
 import sys
 import traceback
+import warnings
 from importlib.metadata import version
 from typing import Annotated
 
@@ -33,6 +34,8 @@ from zerofleet.cli.show import show
 from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
 from zerofleet.program import program_name
+
+PYTHONS_FORMAT = warnings.formatwarning
 
 app = typer.Typer(
     add_completion=False,
@@ -84,6 +87,7 @@ def options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command line, by default that of this process, and exits."""
+    warnings.formatwarning = warning_text
     try:
         app(args=arguments, prog_name=program_name())
     except Exception as error:
@@ -94,6 +98,19 @@ def main(arguments: list[str] | None = None) -> None:
             traceback.print_exc()
         print(f"zerofleet: {text}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def warning_text(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """A warning of zerofleet is a line like an error's; one of a library is as Python has it."""
+    if issubclass(category, ZerofleetError):
+        return f"zerofleet: {message}\n"
+    return PYTHONS_FORMAT(message, category, filename, lineno, line)
 
 
 def error_text(error: Exception) -> str | None:

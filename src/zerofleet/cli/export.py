@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from zerofleet.cli.arguments import refuse_unwritable
+from zerofleet.weights import refusing_older_weights
 
 
 def export(
@@ -22,6 +23,7 @@ def export(
     from zerofleet.infer.load import load_network
     from zerofleet.nets import export_onnx
 
-    network, version = load_network(run, step)
+    with refusing_older_weights():
+        network, version = load_network(run, step)
     export_onnx(network, path)
     print(f"{path}: weights {version} of {run}, {path.stat().st_size:,} bytes")

@@ -4,6 +4,7 @@ Where ONNX Runtime answers and there is a graph beside the weights, torch is nei
 loaded.
 """
 
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,15 @@ from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
 from zerofleet.metrics import needed
 from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 from zerofleet.run_folders import BEST, find
-from zerofleet.weights import Weights, WeightsStore, best_of, has_graph, read_graph, read_weights
+from zerofleet.weights import (
+    OlderWeights,
+    Weights,
+    WeightsStore,
+    best_of,
+    has_graph,
+    read_graph,
+    read_weights,
+)
 
 if TYPE_CHECKING:
     from zerofleet.nets import Network
@@ -34,7 +43,8 @@ def load_network(
 
 
 def weights_of_run(run: str, step: int | None = None) -> Weights:
-    """The newest good weights of a run, or those of a step."""
+    """The newest good weights of a run, or those of a step. OlderWeights warns where newer ones are
+    damaged."""
     store = WeightsStore(find(run).weights)
     if step is not None:
         return store.load(step)
@@ -42,6 +52,14 @@ def weights_of_run(run: str, step: int | None = None) -> Weights:
     if weights is None:
         what = "; ".join(faults) or "it has not come to its first checkpoint"
         raise Inconsistent(f"run {run} has no weights: {what}")
+    if faults:
+        warnings.warn(
+            OlderWeights(
+                f"run {run}: {'; '.join(faults)}; the newest good ones are of step "
+                f"{weights.version}: run:{run}@{weights.version}, --step {weights.version}"
+            ),
+            stacklevel=2,
+        )
     return weights
 
 
@@ -95,7 +113,7 @@ def load(
     found, weights = find(run), weights_of_run(run, step)
     if game is not None:
         refuse_mismatch(NetworkSpec.from_dict(weights.spec), game)
-    return evaluator_of(weights, found.game(), found.folder, kind, device, num_threads)
+    return evaluator_of(weights, found.game(game), found.folder, kind, device, num_threads)
 
 
 def load_file(

@@ -2,12 +2,20 @@
 
 from zerofleet.weights.best import BestWeights, all_best, best_folder, best_of, find_best
 from zerofleet.weights.graph import Graph, has_graph, read_graph, write_graph
-from zerofleet.weights.store import BadWeights, Weights, WeightsStore, read_weights
+from zerofleet.weights.store import (
+    BadWeights,
+    OlderWeights,
+    Weights,
+    WeightsStore,
+    read_weights,
+    refusing_older_weights,
+)
 
 __all__ = [
     "BadWeights",
     "BestWeights",
     "Graph",
+    "OlderWeights",
     "Weights",
     "WeightsStore",
     "all_best",
@@ -17,5 +25,6 @@ __all__ = [
     "has_graph",
     "read_graph",
     "read_weights",
+    "refusing_older_weights",
     "write_graph",
 ]

@@ -2,12 +2,14 @@
 
 A version without its manifest was never published. A file whose hash differs from its manifest, or
 that holds a number that is not finite, is refused by name; whoever served an older version goes on
-with it.
+with it. OlderWeights says so to whoever asks for the newest.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,19 @@ class BadWeights(ZerofleetError, ValueError):
     """Weights that must not be used; the text names the version and the fault."""
 
 
+class OlderWeights(ZerofleetError, UserWarning):
+    """The newest weights are damaged and older ones are used, which the text names. A warning;
+    an error for `refusing_older_weights`."""
+
+
+@contextmanager
+def refusing_older_weights() -> Iterator[None]:
+    """For results that would be those of other weights than their name says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OlderWeights)
+        yield
+
+
 @dataclass(frozen=True)
 class Weights:
     """One version. `spec` says what network they are for, in the words of whoever made them."""
@@ -40,11 +55,11 @@ class Weights:
 class WeightsStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
 
     def publish(self, weights: Weights) -> None:
         """Writes a version whole, then its manifest. One that is there already is replaced: steps
         that are done again make their version again."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         data = save_tensors(weights.tensors)
         write_whole(self.tensors_path(weights.version), data)
         manifest = {
