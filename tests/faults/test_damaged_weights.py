@@ -7,6 +7,7 @@ import pytest
 from command_line import ZEROFLEET, Ran
 
 from zerofleet import config, nets
+from zerofleet.cli import warning_text
 from zerofleet.infer.load import load_network
 from zerofleet.run_folders import create_or_open
 from zerofleet.weights import OlderWeights, Weights, WeightsStore, refusing_older_weights
@@ -58,6 +59,14 @@ def test_rate_gate_and_export_refuse_older_weights_unless_a_step_is_named(capsys
     assert not (tmp_path / "ttt.onnx").exists()
 
 
+def test_a_warning_of_zerofleet_is_one_line_without_the_code_that_warns():
+    assert warning_text(OlderWeights("older"), OlderWeights, "load.py", 3) == "zerofleet: older\n"
+    assert "load.py:3: UserWarning: of another" in warning_text(
+        "of another", UserWarning, "load.py", 3
+    )
+
+
+@pytest.mark.long
 def test_match_says_so_in_one_line_and_plays(tmp_path):
     ran = subprocess.run(
         [ZEROFLEET, "match", "tictactoe", "run:ttt,sims=2", "random", "--games", "2"],
@@ -66,5 +75,5 @@ def test_match_says_so_in_one_line_and_plays(tmp_path):
         env={**os.environ, "ZEROFLEET_RUNS": str(tmp_path / "runs")},
     )
     assert ran.returncode == 0, ran.stderr
-    (line,) = ran.stderr.splitlines()
+    (line,) = (line for line in ran.stderr.splitlines() if line.startswith("zerofleet: "))
     assert line.startswith("zerofleet: run ttt: weights 7 refused: sha256 differs")

@@ -4,7 +4,7 @@ import pytest
 from tiny_runs import TINY_RUN
 
 import zerofleet as zf
-from zerofleet.errors import Inconsistent
+from zerofleet.errors import Inconsistent, ZerofleetError
 from zerofleet.packs import pack, unpack
 from zerofleet.weights import WeightsStore
 
@@ -42,8 +42,43 @@ def test_without_checkpoints_it_is_played_and_rated_but_not_gone_on_with(tmp_pat
     run = zf.train("tictactoe", run="r", steps=10, settings=SMALL)
     run = carried(run, tmp_path, [run.checkpoints])
     zf.arena.match(run.game(), "run:carried,sims=4", "random", num_games=4)
-    with pytest.raises(Inconsistent, match="runs/carried came here without checkpoints, so it can"):
+    before = run.config_path.read_bytes()
+    with pytest.raises(Inconsistent, match="runs/carried has weights of step 10 but no checkpoint"):
         zf.train("tictactoe", run="carried", steps=20)
+    assert run.config_path.read_bytes() == before
+
+
+def test_a_trained_run_whose_checkpoints_are_gone_begins_again_only_where_asked_to(capsys):
+    run = zf.train("tictactoe", run="r", steps=10, settings=SMALL)
+    num_games = zf.runs.list()[0].num_games
+    first = WeightsStore(run.weights).load(0).tensors
+    for path in run.checkpoints.iterdir():
+        path.unlink()
+    with pytest.raises(Inconsistent, match=r"has weights of step 10 .* --restart"):
+        zf.train("tictactoe", run="r", steps=20)
+    assert WeightsStore(run.weights).versions() == [0, 10]
+    capsys.readouterr()
+    zf.train("tictactoe", run="r", steps=3, restart=True)
+    assert "from step 0" in capsys.readouterr().out
+    assert WeightsStore(run.weights).versions() == [0, 3]
+    again = WeightsStore(run.weights).load(0).tensors
+    assert all((again[name] == tensor).all() for name, tensor in first.items())
+    assert zf.runs.list()[0].num_games >= num_games
+
+
+@pytest.mark.parametrize("fault", ["checkpoint", "opponent"])
+def test_a_resume_that_is_refused_leaves_the_settings_as_they_were(fault):
+    run = zf.train("tictactoe", run="r", steps=10, settings=SMALL)
+    before = run.config_path.read_bytes()
+    settings = ["search.num_simulations=9"]
+    if fault == "checkpoint":
+        for path in run.checkpoints.glob("*.safetensors"):
+            path.write_bytes(b"damaged")
+    else:
+        settings.append("rating.opponents=[nobody]")
+    with pytest.raises(ZerofleetError):
+        zf.train("tictactoe", run="r", steps=20, settings=settings)
+    assert run.config_path.read_bytes() == before
 
 
 def test_weights_of_every_checkpoint_are_kept_where_asked_for():

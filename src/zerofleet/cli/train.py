@@ -54,6 +54,13 @@ def train(
             help="Begin a new run with these weights: best, run:NAME[@STEP] or file:PATH.",
         ),
     ] = None,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart",
+            help="Begin the run again at step 0: its games stay, checkpoints and weights go.",
+        ),
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
@@ -116,7 +123,7 @@ def train(
     # Only now: it loads torch.
     from zerofleet.fleet.api import train_run
 
-    trained = train_run(name, config, [track], screen_for(name, config), start_from)
+    trained = train_run(name, config, [track], screen_for(name, config), start_from, restart)
     say_what_now(trained, game)
 
 

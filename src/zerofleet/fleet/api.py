@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -32,6 +33,7 @@ def train(
     minutes: float | None = None,
     steps: int | None = None,
     start_from: str | None = None,
+    restart: bool = False,
     device: str | None = None,
     seed: int | None = None,
     settings: Sequence[str] = (),
@@ -45,7 +47,8 @@ def train(
     Without a preset a new run takes the one that fits this machine. `settings` are texts such as
     "search.num_simulations=64", `options` those of the game. A run that exists keeps its settings,
     but for those given here. A new run begins with random weights, or with those that `start_from`
-    names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH".
+    names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH". With `restart` a run that exists
+    begins again at step 0: its games stay, its checkpoints and later weights are removed.
 
     `loss_terms` are custom losses by name, see `zf.training.register_loss_term`; one weighs 1
     unless the setting `train.loss_terms` has another weight.
@@ -76,7 +79,7 @@ def train(
     name, preset = name_and_preset(game, run, preset, overrides)
     config = with_loss_terms(config_for(name, game, preset, None, overrides), loss_terms or {})
     callbacks = Callbacks(on_step, on_version)
-    return train_run(name, config, start_from=start_from, callbacks=callbacks)
+    return train_run(name, config, start_from=start_from, restart=restart, callbacks=callbacks)
 
 
 def with_loss_terms(config: Config, terms: Mapping[str, LossTerm]) -> Config:
@@ -102,6 +105,7 @@ def train_run(
     trackers: Sequence[Tracker] = (),
     screen: Screen | None = None,
     start_from: str | None = None,
+    restart: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> Run:
     """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
@@ -121,6 +125,8 @@ def train_run(
         first = first_weights(start_from, game, network.spec)
     screen = screen or PlainScreen()
     with create_or_open(name, config) as run:
+        if restart:
+            forget_training(run)
         refuse_without_checkpoints(run)
         if first is not None:
             WeightsStore(run.weights).publish(first)
@@ -157,9 +163,19 @@ def fitting_settings(game: Game, spec: NetworkSpec) -> str:
 
 
 def refuse_without_checkpoints(run: Run) -> None:
-    """Raises Inconsistent for a run that has learnt something and came without its checkpoints."""
-    if not run.checkpoints.exists() and any(WeightsStore(run.weights).versions()):
+    """Raises Inconsistent for a run that was trained and has no checkpoint to resume from."""
+    trained = [version for version in WeightsStore(run.weights).versions() if version > 0]
+    if trained and not any(run.checkpoints.glob("*.json")):
         raise Inconsistent(
-            f"{run.folder} came here without checkpoints, so it can be played and rated but not "
-            "gone on with; pack it again with them, or use another name"
+            f"{run.folder} has weights of step {trained[-1]} but no checkpoints, so it can be "
+            "played and rated but not resumed; pack it again with them, use another name, or begin "
+            "again at step 0 with --restart, which removes these weights and keeps the games"
         )
+
+
+def forget_training(run: Run) -> None:
+    """Removes what a run has learnt; its settings, its games and the weights that it began with
+    stay. Checkpoints go first: after a crash in between the run refuses to be resumed."""
+    if run.checkpoints.exists():
+        shutil.rmtree(run.checkpoints)
+    WeightsStore(run.weights).forget_after(0)

@@ -117,6 +117,14 @@ class WeightsStore:
                 self._manifest_path(version).unlink()
                 self.tensors_path(version).unlink()
 
+    def forget_after(self, version: int) -> None:
+        """Removes all later versions, rated or not: their steps are made again."""
+        for later in self.versions():
+            if later > version:
+                self._manifest_path(later).unlink()
+                self.tensors_path(later).unlink(missing_ok=True)
+                self._rating_path(later).unlink(missing_ok=True)
+
     def tensors_path(self, version: int) -> Path:
         return self.folder / f"{version:09d}.safetensors"
 
