@@ -13,6 +13,7 @@ CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 .PHONY: help venv test test-long test-sanitize test-arm64 wheel bench train format clean
 .PHONY: train-fast train-standard train-production
+.PHONY: docs
 .PHONY: lint test-cpp test-python test-wasm test-signatures
 
 help:
@@ -30,6 +31,7 @@ help:
 	@echo 'make test-sanitize    the C++ tests under the address, undefined and thread sanitizers'
 	@echo 'make test-arm64       the C++ tests and signatures, cross-compiled, under qemu'
 	@echo 'make wheel            a portable wheel in dist/, tried in a fresh environment'
+	@echo 'make docs             the documentation with an API reference, as a site in build/docs'
 	@echo 'make bench            speed of the core'
 	@echo 'make format           rewrite the sources in the house format'
 	@echo 'make clean            remove everything that was built, .venv too'
@@ -53,7 +55,7 @@ venv: .venv/.built
 	  --config-settings build-dir=build/editable \
 	  --config-settings cmake.define.ZEROFLEET_ARCH=$(ARCH) \
 	  --config-settings cmake.define.ZEROFLEET_WARNINGS=ON \
-	  -e '.[dev,train]'
+	  -e '.[dev,docs,train]'
 	touch $@
 
 build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm | packages-wasm
@@ -118,6 +120,10 @@ wheel: venv
 	$(PYTHON) -m venv build/wheel-venv
 	build/wheel-venv/bin/pip install -q -c constraints.txt dist/*.whl
 	scripts/try-wheel build/wheel-venv/bin/python
+
+docs: venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	@echo 'build/docs/index.html; with search: $(PYTHON) -m http.server -d build/docs'
 
 bench: venv
 	$(BIN)/zerofleet bench core

@@ -26,7 +26,7 @@ class Mlp(zf.nets.Network):
     """A multilayer perceptron on the one-hot bytes of an observation."""
 
     Options = MlpOptions
-    NUM_VALUES = 4  # a byte of a Connect Four observation is less than this
+    NUM_VALUES = 3  # of a byte of an observation of Connect Four: empty, own, the opponent's
 
     def __init__(self, spec: zf.nets.NetworkSpec) -> None:
         super().__init__(spec)

@@ -1,5 +1,6 @@
 """The scripts in examples/ do what they say, in short runs."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -84,3 +85,11 @@ def test_a_plugin_that_cannot_be_run_is_one_line_with_file_and_line(capsys, tmp_
     assert f"{broken}:2: BadText: a network of zerofleet is called tiny" in ran.errors
     ran = Ran(capsys, "train", "tictactoe", "--run", "r", "--plugin", "nowhere.py")
     assert ran.errors == "zerofleet: nowhere.py cannot be read: No such file or directory\n"
+
+
+def test_what_the_page_on_research_shows_is_what_the_examples_are():
+    page = (EXAMPLES.parent / "docs" / "10-research.md").read_text()
+    scripts = [path.read_text() for path in EXAMPLES.glob("*.py")]
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    assert [block for block in blocks if not any(block in script for script in scripts)] == []

@@ -4,15 +4,33 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from zerofleet import arena, config, errors, games, runs, search, selfplay
-from zerofleet._core import CHANCE, OVER
+from zerofleet import (
+    _core,
+    arena,
+    config,
+    errors,
+    fleet,
+    games,
+    infer,
+    replay,
+    runs,
+    search,
+    selfplay,
+    weights,
+)
 from zerofleet.infer.load import load
 
 if TYPE_CHECKING:
-    from zerofleet import fleet, infer, nets, replay, training, weights
+    from zerofleet import nets, training
     from zerofleet.fleet.api import train
 
 __version__ = version("zerofleet")
+
+CHANCE: int = _core.CHANCE
+"""What `position.to_move` is where chance moves: a roll of dice."""
+
+OVER: int = _core.OVER
+"""What `position.to_move` is where the game is over."""
 
 __all__ = [
     "CHANCE",
@@ -34,17 +52,16 @@ __all__ = [
     "weights",
 ]
 
-# These take long to load, most of them torch, so only when they are used.
-LOADED_WHEN_USED = {"train": "zerofleet.fleet.api"}
-ROOMS_LOADED_WHEN_USED = {"fleet", "infer", "nets", "replay", "training", "weights"}
+# These load torch, so only when they are used.
+LOADED_WHEN_USED = {"nets", "train", "training"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ROOMS_LOADED_WHEN_USED:
-        return import_module(f"zerofleet.{name}")
     if name not in LOADED_WHEN_USED:
         raise AttributeError(f"module zerofleet has no attribute {name}")
-    return getattr(import_module(LOADED_WHEN_USED[name]), name)
+    if name == "train":
+        return import_module("zerofleet.fleet.api").train
+    return import_module(f"zerofleet.{name}")
 
 
 def __dir__() -> list[str]:

@@ -100,6 +100,8 @@ def log_likelihood(counts: dict[float, float], mean: float) -> float:
 
 @dataclass(frozen=True)
 class GateResult:
+    """What the test found, and the games that it took."""
+
     verdict: Verdict
     log_likelihood_ratio: float
     hypotheses: Hypotheses

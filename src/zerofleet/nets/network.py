@@ -15,6 +15,8 @@ from zerofleet.network_spec import NetworkSpec
 
 
 class Output(NamedTuple):
+    """What a network answers to a batch of observations."""
+
     policy_logits_BA: Tensor
     """Of all actions, legal or not; whoever reads them leaves out what is not legal."""
     outcome_logits_BO: Tensor

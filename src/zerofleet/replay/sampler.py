@@ -67,6 +67,8 @@ class Batch:
 
 
 class Sampler:
+    """Draws batches from a window, each row under a random symmetry of the game."""
+
     def __init__(self, window: Window, game: Game, config: ReplayConfig, seed: int) -> None:
         self._window = window
         self._surprise_share = config.surprise_share

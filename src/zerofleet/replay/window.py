@@ -17,6 +17,8 @@ from zerofleet._core import WindowRows
 from zerofleet.games import Game
 
 OUTCOME_UNIT = 65535
+"""What probability 1 is in the outcome distributions of rows, which are whole numbers."""
+
 LEAST_EPISODES = 16
 
 

@@ -6,7 +6,10 @@ The core knows their defaults (cpp/search/options.h) and bounds (cpp/bind/settin
 from typing import Literal, TypedDict
 
 CoreEvaluatorName = Literal["uniform", "hash", "playout"]
+"""Evaluators of the core: equal priors and value 0; arithmetic on a hash, for tests; playouts."""
+
 RootName = Literal["puct", "gumbel"]
+"""How the root selects: PUCT as in AlphaZero, or Gumbel with sequential halving."""
 
 
 class SearchSettings(TypedDict, total=False):

@@ -34,6 +34,8 @@ class Checkpoint:
 
 
 class CheckpointStore:
+    """The newest checkpoints of a run, in a folder."""
+
     def __init__(self, folder: Path, keep: int) -> None:
         self.folder = folder
         self.keep = keep

@@ -30,6 +30,8 @@ class TrainerTimes:
 
 
 class TrainingLoop:
+    """The trainer of a run and what it keeps up to date: replay, weights, checkpoints, metrics."""
+
     def __init__(
         self,
         trainer: Trainer,

@@ -50,6 +50,7 @@ def write_graph(folder: Path, graph: Graph) -> None:
 
 
 def has_graph(folder: Path) -> bool:
+    """Whether a folder has a graph, whole or damaged."""
     return (folder / GRAPH_MANIFEST).exists()
 
 

@@ -53,6 +53,8 @@ class Weights:
 
 
 class WeightsStore:
+    """A folder of versions, and what matches have shown of each."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
