@@ -22,6 +22,8 @@ struct Described {
     Described(List list) : value(std::move(list)) {}
     Described(Fields fields) : value(std::move(fields)) {}
 
+    bool operator==(const Described&) const = default;
+
     // Null where this is of another kind.
     const int64_t* number() const { return std::get_if<int64_t>(&value); }
     const std::string* text() const { return std::get_if<std::string>(&value); }

@@ -45,6 +45,9 @@ class AnyPosition {
     virtual std::string picture() const = 0;
     // For player -1 everything, else only what that player may see.
     virtual Result<Described> describe(int player) const = 0;
+    // What happens when a legal action is played, in order; an empty list where the game has no
+    // `steps`.
+    virtual Result<Described> steps(int64_t id) const = 0;
 };
 
 // A check of a game that is under way; see games/check.h.

@@ -70,6 +70,16 @@ class PositionOf final : public AnyPosition {
             if (const auto fault = fault_of_player(player)) return *fault;
         return position_.describe(player);
     }
+    Result<Described> steps(int64_t id) const override {
+        P played = position_;
+        if (const Result<bool> legal = play_checked(played, *facts_, id); !legal)
+            return legal.error();
+        if constexpr (requires { position_.steps(Action(id)); }) {
+            return position_.steps(Action(id));
+        } else {
+            return Described(Described::List{});
+        }
+    }
 
   private:
     static std::optional<Error> fault_of_player(int player) {

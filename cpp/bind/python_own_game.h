@@ -303,7 +303,9 @@ inline Described PythonGame::describe(int player) const {
     if (player < 0) return Described::Fields{{"text", to_text()}};
     Described::List bytes;
     for (const uint8_t byte : observation(*this, own_->facts, player)) bytes.push_back(int(byte));
-    return Described::Fields{{"observation", bytes}};
+    Described::Fields seen = {{"observation", bytes}};
+    if (has("picture_for")) seen.push_back({"picture", text_of(call("picture_for", player))});
+    return seen;
 }
 
 static_assert(Game<PythonGame>);

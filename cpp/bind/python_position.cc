@@ -86,6 +86,16 @@ void bind_position(nb::module_& m) {
         .def("describe", describe, "player"_a = nb::none(),
              "A plain dict; with a player, only what that player may see.")
         .def(
+            "steps",
+            [](const PyPosition& position, int64_t id) {
+                const Described steps = value_or_raise(position.core->steps(id));
+                return nb::typed<nb::list, nb::typed<nb::dict, nb::str, nb::object>>(
+                    nb::borrow<nb::list>(to_python(steps)));
+            },
+            "id"_a,
+            "What happens, in order, when this legal action is played: a dict for each step where "
+            "the game tells (Beasty Bar), else an empty list.")
+        .def(
             "action_text",
             [](const PyPosition& position, int64_t id) {
                 return value_or_raise(position.core->action_text(id));

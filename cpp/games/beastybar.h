@@ -95,6 +95,10 @@ class BeastyBar {
     std::string picture() const;
     // For a player, hands and piles that it cannot see are given as their sizes.
     Described describe(int player) const;
+    // What happens on the table when this legal action is played, as a list of steps in order:
+    // `step` (entry, recurring or bar), the `animal` that acts, what it is copied `as` where a
+    // chameleon copies, the `queue` after it, and who came to the `bar` and to `thats_it` in it.
+    Described steps(Action action) const;
     // A card that is not listed is not in the game and does not count for its end.
     static Result<BeastyBar> from_describe(const Options& options, const Described& described);
 

@@ -214,6 +214,10 @@ class GameChecker {
             require(observation(position, facts_, player) == observation(first, facts_, player),
                     "resampling what player " + std::to_string(player) +
                         " cannot see changes its observation");
+            require(position.describe(player) == first.describe(player),
+                    "resampling what player " + std::to_string(player) +
+                        " cannot see changes what that player is shown (describe, or picture_for "
+                        "in Python)");
             require(chance_outcomes(position, facts_) == chance_outcomes(first, facts_),
                     "resampling what player " + std::to_string(player) +
                         " cannot see changes the chance outcomes; they may not depend on what is "

@@ -64,7 +64,15 @@ struct OwnGame : PlainGame<P> {
                                                mover_text(self().to_move()) + ")"};
     }
     std::string picture() const { return self().to_text() + "\n"; }
-    Described describe(int) const { return Described::Fields{{"text", self().to_text()}}; }
+    // Where something is hidden a player is shown its observation; a game that can draw itself for
+    // a player writes its own `describe`, with a field `picture`.
+    Described describe(int player) const {
+        static const Facts facts = P::facts({});
+        if (player < 0 || !facts.hidden) return Described::Fields{{"text", self().to_text()}};
+        Described::List bytes;
+        for (const uint8_t byte : observation(self(), facts, player)) bytes.push_back(int(byte));
+        return Described::Fields{{"observation", bytes}};
+    }
     static Result<P> from_describe(const auto& options, const Described& described) {
         const Described* text = described.field("text");
         if (text && text->text()) return P::from_text(options, *text->text());

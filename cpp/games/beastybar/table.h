@@ -31,9 +31,15 @@ class Table {
     }
     void add_to_thats_it(Card card) { gone_[kNumCards - ++num_thats_it_] = card; }
 
+    enum class Step { entry, recurring, bar };
     // The player's card goes to the back of the queue, and all that follows happens, up to the
-    // opening of the bar.
-    void play(const Turn& turn, int player);
+    // opening of the bar. After each step `seen(step, animal)` is called, with the animal that
+    // acted.
+    template <class Seen>
+    void play(const Turn& turn, int player, Seen seen);
+    void play(const Turn& turn, int player) {
+        play(turn, player, [](Step, Card) {});
+    }
 
     bool operator==(const Table&) const = default;
 
@@ -48,7 +54,8 @@ class Table {
     void enter(Species as, Card played, int choice);
     // The marked animal, which acted as `as`, becomes itself again.
     void unmark(Card as, Card itself);
-    void recur(Card played);
+    template <class Seen>
+    void recur(Card played, Seen seen);
     void open_bar();
 
     // Abilities of the animal at the back, which was just played.
@@ -74,15 +81,19 @@ class Table {
     uint8_t points_[2] = {0, 0};
 };
 
-inline void Table::play(const Turn& turn, int player) {
+template <class Seen>
+void Table::play(const Turn& turn, int player, Seen seen) {
     const Card played = make_card(turn.species, player);
     const Species as =
         turn.copied == kNoChoice ? turn.species : species_of(Card(queue_[turn.copied]));
     queue_.append(make_card(as, player) | kMark);
     enter(as, played, turn.choice);
     unmark(make_card(as, player), played);
-    recur(played);
-    if (queue_.size() > kMostInQueue) open_bar();
+    seen(Step::entry, played);
+    recur(played, seen);
+    if (queue_.size() <= kMostInQueue) return;
+    open_bar();
+    seen(Step::bar, played);
 }
 
 inline void Table::enter(Species as, Card played, int choice) {
@@ -120,7 +131,8 @@ inline void Table::unmark(Card as, Card itself) {
 }
 
 // Nobody is expelled before its turn: a crocodile eats those ahead, and they have had theirs.
-inline void Table::recur(Card played) {
+template <class Seen>
+void Table::recur(Card played, Seen seen) {
     const Queue before = queue_;
     for (uint64_t left = before.bits(); left; left >>= 8) {
         const Card card = Card(left);
@@ -129,6 +141,7 @@ inline void Table::recur(Card played) {
         if (species_of(card) == kHippo) hippo(at);
         if (species_of(card) == kCrocodile) crocodile(at);
         if (species_of(card) == kGiraffe) giraffe(at);
+        seen(Step::recurring, card);
     }
 }
 

@@ -216,6 +216,31 @@ inline Described BeastyBar::describe(int player) const {
                              {"player", state.player}};
 }
 
+inline Described BeastyBar::steps(Action action) const {
+    constexpr const char* kNames[] = {"entry", "recurring", "bar"};
+    const Turn& turn = kTurns[action];
+    Described::List steps;
+    Table table = table_;
+    int num_in_bar = table.num_in_bar(), num_thats_it = table.num_thats_it();
+    table.play(turn, turn_, [&](Table::Step step, Card animal) {
+        std::vector<Card> queue, bar, thats_it;
+        for (int i = 0; i < table.queue().size(); ++i) queue.push_back(Card(table.queue()[i]));
+        for (; num_in_bar < table.num_in_bar(); ++num_in_bar)
+            bar.push_back(table.in_bar(num_in_bar));
+        for (; num_thats_it < table.num_thats_it(); ++num_thats_it)
+            thats_it.push_back(table.in_thats_it(num_thats_it));
+        Described::Fields fields = {{"step", kNames[int(step)]},
+                                    {"animal", card_text(animal)},
+                                    {"queue", described_cards(queue)},
+                                    {"bar", described_cards(bar)},
+                                    {"thats_it", described_cards(thats_it)}};
+        if (step == Table::Step::entry && turn.copied != kNoChoice)
+            fields.push_back({"as", kSpeciesNames[species_of(Card(table_.queue()[turn.copied]))]});
+        steps.emplace_back(std::move(fields));
+    });
+    return steps;
+}
+
 inline Result<BeastyBar> BeastyBar::from_describe(const Options& options,
                                                   const Described& described) {
     const auto* fields = std::get_if<Described::Fields>(&described.value);

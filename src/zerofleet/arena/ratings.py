@@ -15,6 +15,8 @@ from zerofleet.infer.load import weights_named
 from zerofleet.weights import refusing_older_weights
 
 ANCHOR = "random"
+START = "start"
+"""The opponent of a run that is the run itself before its first step."""
 PICTURE_COLUMNS = 30
 
 

@@ -24,6 +24,9 @@ from zerofleet.weights import WeightsStore, find_best
 BEST = "best"
 """Who plays where weights for the game came with zerofleet; else the newest run."""
 
+SIDED = ("gomoku", "connect4", "backgammon")
+"""Games whose pictures call the players X and O."""
+
 STRANGER = "playout-1000"
 """Who plays where nobody has learnt the game."""
 
@@ -81,6 +84,11 @@ def play(
             f"{game_text(name, record.game.options)}: you are {SEATS[record.person]}, "
             f"against {record.against}; seed {seed}"
         )
+        notes = [f"you are {'XO'[record.person]}"] if record.game.name in SIDED else []
+        if not record.moves and record.position.to_move in (0, 1):
+            is_own = record.position.to_move == record.person
+            notes.append("you begin" if is_own else f"{opponent.name} begins")
+        board.say("; ".join([*notes, "rules explains the game, ? what else can be typed"]))
         if own_run:
             board.say(f"to play against your newest run: --against run:{own_run.name}")
         board.play()

@@ -9,16 +9,20 @@ from rich.console import Console
 
 from zerofleet._core import CHANCE, OVER
 from zerofleet.arena import Player
+from zerofleet.cli import play_backgammon, play_beastybar
 from zerofleet.cli.play_pictures import (
     TURNS_LISTED,
     hint_text,
     legal_text,
+    move_text,
     picture,
     thoughts_text,
+    turn_lines,
 )
 from zerofleet.cli.play_record import GameRecord
+from zerofleet.cli.play_rules import rules_text
 from zerofleet.errors import ZerofleetError
-from zerofleet.games import Position
+from zerofleet.games import Position, is_source
 from zerofleet.program import program_name
 from zerofleet.search import analyse
 
@@ -28,6 +32,7 @@ HINT_SIMULATIONS = 1000
 
 HELP = """\
 a move as people write it, such as {example}; or
+  rules       how the game is played
   moves       what is legal
   hint        what a search would play for you
   thoughts    what the opponent thought at its last move
@@ -94,16 +99,25 @@ class Board:
 
     def roll(self) -> None:
         outcomes, probabilities = zip(*self.record.position.chance_outcomes(), strict=True)
+        before = self.record.position
         rolled = self.record.play(self.rng.choices(outcomes, probabilities)[0])
-        self.say(f"dice: {rolled}")
+        said = f"chance: {rolled}"
+        if self.record.game.name == play_backgammon.NAME:
+            after, person = self.record.position, self.record.person
+            said = play_backgammon.roll_text(before, rolled, after, person, self.opponent.name)
+        self.say(said)
 
     def take_turn_of_opponent(self) -> None:
-        texts = []
-        player = self.record.position.to_move
+        texts, actions = [], []
+        player, num_moves = self.record.position.to_move, len(self.record.moves)
         while self.record.position.to_move == player:
-            self.last_thought = self.record.position, self.move_seed
-            texts.append(self.record.play(self.opponent.choose(*self.last_thought)))
+            position = self.record.position
+            self.last_thought = position, self.move_seed
+            actions.append(self.opponent.choose(*self.last_thought))
+            texts.append(move_text(position, actions[-1], self.record.person))
+            self.record.play(actions[-1])
         self.say(f"{self.opponent.name} plays {' '.join(texts)}", style="bold")
+        self.say_steps(self.record.positions[num_moves:], actions)
         if self.habits.thoughts:
             self.show_thoughts()
 
@@ -112,9 +126,13 @@ class Board:
         """Of a search now: another at each move, the same when the move is thought over again."""
         return self.seed + len(self.record.moves)
 
+    def say_steps(self, positions: list[Position], actions: list[int]) -> None:
+        for line in turn_lines(positions, actions, self.record.person):
+            self.say(f"  {line}")
+
     def take_turn_of_person(self) -> None:
         position = self.record.position
-        self.say(f"\n{picture(position, self.record.person)}")
+        self.say(f"\n{picture(self.record.positions, self.record.person)}")
         if len(position.legal_actions()) <= TURNS_LISTED:
             self.say(legal_text(position, TURNS_LISTED), style="dim")
         if self.habits.hints:
@@ -128,6 +146,8 @@ class Board:
         position = self.record.position
         if text in ("?", "help"):
             self.say(HELP.format(example=position.action_text(position.legal_actions()[0])))
+        elif text == "rules":
+            self.say(rules_text(self.record.name, self.record.game))
         elif text == "moves":
             self.say(legal_text(position, MOST_TURNS_LISTED))
         elif text == "hint":
@@ -148,15 +168,18 @@ class Board:
             self.play_text(text)
 
     def play_text(self, text: str) -> None:
-        num_moves = len(self.record.moves)
+        num_moves, position = len(self.record.moves), self.record.position
         try:
-            self.record.play_text(text)
+            self.record.play_text(text if is_source(self.record.name) else text.lower())
         except ZerofleetError as error:
-            self.say(str(error))
-            if "legal: " not in str(error):
-                self.say(legal_text(self.record.position, TURNS_LISTED))
-        else:
-            self.turn_starts.append(num_moves)
+            self.say(str(error).partition("; legal: ")[0])
+            self.say(legal_text(position, TURNS_LISTED))
+            return
+        self.turn_starts.append(num_moves)
+        if self.record.game.name == play_beastybar.NAME:
+            self.say_steps([position], [position.action_from_text(self.record.moves[-1])])
+            drawn = play_beastybar.drawn_card(position, self.record.position, self.record.person)
+            self.say(f"  you draw {drawn}" if drawn else "  no card is left to draw")
 
     def undo(self) -> None:
         if not self.turn_starts:
@@ -198,7 +221,9 @@ class Board:
 
     def say_result(self) -> None:
         position, person = self.record.position, self.record.person
-        self.say(f"\n{picture(position, person)}")
+        self.say(f"\n{picture(self.record.positions, person)}")
+        if self.record.game.name == play_beastybar.NAME:
+            self.say(play_beastybar.final_score(position, person))
         reward = position.rewards()[person]
         (outcome,) = (each.name for each in self.record.game.outcomes if each.reward == reward)
         self.say(f"the game is over; for you: {outcome} ({reward:+g})", style="bold")

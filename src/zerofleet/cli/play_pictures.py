@@ -1,8 +1,10 @@
 """What a person sees of a game: only what they may know."""
 
-from typing import Any
+from collections.abc import Sequence
 
+from zerofleet._core import CHANCE, OVER
 from zerofleet.arena.turns import turns
+from zerofleet.cli import play_backgammon, play_beastybar
 from zerofleet.games import Position
 from zerofleet.search import Analysis
 
@@ -13,50 +15,86 @@ LINE_SHOWN = 8
 LEAST_CHANCE_SHOWN = 0.005
 
 
-def picture(position: Position, person: int) -> str:
-    """The board; where something is hidden, what this player may see of it."""
-    if not position.game.hidden:
-        return str(position).rstrip("\n")
+BOARDS = ("gomoku", "connect4")
+"""Games of stones on a board: a move puts one there."""
+
+
+def picture(positions: Sequence[Position], person: int) -> str:
+    """The board at the last of these positions, with the last turn marked; where something is
+    hidden, what this player may see of it."""
+    position = positions[-1]
+    game = position.game
     seen = position.describe(person)
-    if position.game.name == "beastybar":
-        return beastybar_picture(seen, person)
-    return "\n".join(f"{name}: {value}" for name, value in seen.items())
+    if game.name == play_beastybar.NAME:
+        return play_beastybar.table(position, person)
+    if "picture" in seen:
+        return str(seen["picture"]).rstrip("\n")
+    if game.hidden:
+        return "\n".join(f"{name}: {seen_text(value)}" for name, value in seen.items())
+    drawn = str(position).rstrip("\n")
+    start, mover = last_turn(positions)
+    if start is None:
+        return drawn
+    if game.name in BOARDS:
+        return with_brackets(str(start), drawn)
+    if game.name == play_backgammon.NAME:
+        return play_backgammon.marked(drawn, start, position, mover)
+    return drawn
 
 
-def beastybar_picture(seen: dict[str, Any], person: int) -> str:
-    """The person's own animals are in capitals, the opponent's in small letters."""
-
-    def animals(cards: list[str]) -> str:
-        return " ".join(
-            card[:-1].upper() if int(card[-1]) == person else card[:-1] for card in cards
-        )
-
-    hands, piles, points = seen["hands"], seen["piles"], seen["points"]
-    opponent = 1 - person
-    return "\n".join(
-        [
-            f"queue      front | {animals(seen['queue'])} | back",
-            f"bar        {animals(seen['bar'])}",
-            f"That's It  {animals(seen['thats_it'])}",
-            f"opponent   {points[opponent]} points, {count_of(hands[opponent])} cards in hand, "
-            f"{count_of(piles[opponent])} in the pile",
-            f"YOU        {points[person]} points, {count_of(piles[person])} cards in the pile",
-            f"your hand  {animals(hands[person])}",
-        ]
-    )
+def seen_text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def count_of(cards: int | list[str]) -> int:
-    """Cards that cannot be seen are a number."""
-    return cards if isinstance(cards, int) else len(cards)
+def last_turn(positions: Sequence[Position]) -> tuple[Position | None, int]:
+    """Where the last turn that is over began, and whose it was."""
+    start, mover = None, OVER
+    for position in reversed(positions[:-1]):
+        if start is not None and position.to_move != mover:
+            break
+        if position.to_move != CHANCE:
+            start, mover = position, position.to_move
+    return start, mover
+
+
+def with_brackets(before: str, now: str) -> str:
+    """A board with brackets round the stones that were not there before."""
+    lines = []
+    for old, new in zip(before.splitlines(), now.splitlines(), strict=False):
+        line = f"{new} "
+        for at, (was, stone) in enumerate(zip(old, new, strict=False)):
+            if was == "." and stone != ".":
+                line = f"{line[: at - 1]}({stone}){line[at + 2 :]}"
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def turn_lines(positions: Sequence[Position], actions: Sequence[int], person: int) -> list[str]:
+    """What a turn did, step by step, where its text alone does not say it. Positions are those
+    before each action, then the one after the last."""
+    game = positions[0].game
+    if game.name == play_beastybar.NAME:
+        return play_beastybar.turn_lines(positions[0], actions[0], person)
+    if game.name == play_backgammon.NAME:
+        return play_backgammon.checker_lines(positions, actions)
+    return []
+
+
+def move_text(position: Position, action: int, person: int) -> str:
+    """A move as people write it, with what it means where that is not plain."""
+    if position.game.name == play_beastybar.NAME:
+        return play_beastybar.move_text(position, action, person)
+    return position.action_text(action)
 
 
 def legal_text(position: Position, most: int) -> str:
     """What can be played, in backgammon whole turns; of more than `most`, some."""
-    if position.game.name == "backgammon":
+    if position.game.name == play_backgammon.NAME:
         texts = [turn_text(position, turn.actions) for turn in turns(position)]
     else:
-        texts = [position.action_text(action) for action in position.legal_actions()]
+        texts = [
+            move_text(position, action, position.to_move) for action in position.legal_actions()
+        ]
     if len(texts) <= most:
         return f"legal: {', '.join(texts)}"
     return f"legal: {', '.join(texts[:MOVES_SHOWN])} and more ({len(texts)}); moves lists them"
@@ -105,8 +143,12 @@ def standing_text(analysis: Analysis, who: str) -> str:
 def moves_text(analysis: Analysis) -> str:
     """The best moves, each with its share of the policy and its value."""
     lines = []
-    for text, _, policy, value, _ in analysis.rows()[:MOVES_SHOWN]:
-        lines.append(f"  {text:<16} {policy:>6}  value {value or 'not looked at'}")
+    position = analysis.position
+    for action in analysis.ranked_actions()[:MOVES_SHOWN]:
+        text = move_text(position, action, position.to_move)
+        value = analysis.values_to_move.get(action)
+        shown = "not looked at" if value is None else f"{value:+.3f}"
+        lines.append(f"  {text:<16} {analysis.policy[action]:>6.1%}  value {shown}")
     return "\n".join(lines)
 
 

@@ -1,7 +1,8 @@
 """The strength of a run over its steps, as Elo, from the matches that it was rated by.
 
 All ratings are fitted together: each rated step and each opponent is a player. So the scale is one
-for the whole run, and opponents get a rating too. Where the opponents were changed altogether in
+for the whole run, and opponents get a rating too; the opponent `start`, the run's own first
+weights, is where the curve begins. Where the opponents were changed altogether in
 mid-run nothing connects what was rated before and after; then only the part of the anchor has Elo.
 """
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from zerofleet.arena.elo import PairScores, fit_elo
 from zerofleet.arena.match_result import PAIR_SCORES
-from zerofleet.arena.ratings import ANCHOR
+from zerofleet.arena.ratings import ANCHOR, START
 from zerofleet.metrics import Record
 
 
@@ -63,6 +64,9 @@ def elo_curve(ratings: Sequence[Record]) -> EloCurve | None:
         )
         for step, record in last_of_step.items()
     ]
+    if START in opponents and 0 not in last_of_step:
+        first = numbers[START]
+        steps = [RatedStep(0, 0.0, 0, float(elo[first]), float(errors[first])), *steps]
     return EloCurve(anchor, steps, {name: float(elo[numbers[name]]) for name in opponents})
 
 

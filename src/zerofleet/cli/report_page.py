@@ -21,36 +21,57 @@ body { background: var(--ground); color: var(--text); margin: 0 auto; max-width:
        padding: 1.5rem; font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
 p.faint, figcaption, td.faint { color: var(--faint); }
-figure { margin: 0; } img { max-width: 100%; }
+figure { margin: 0; } img { max-width: 100%; } .wide { overflow-x: auto; }
 table { border-collapse: collapse; } th, td { text-align: left; padding: .2rem 1.2rem .2rem 0;
-       border-bottom: 1px solid var(--line); } td.number, th.number { text-align: right; }
+       border-bottom: 1px solid var(--line); } td { overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; white-space: nowrap; }
 .boards { display: flex; flex-wrap: wrap; gap: .8rem; max-height: 40rem; overflow-y: auto; }
 .boards div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
        padding: .5rem .7rem; max-width: 100%; overflow-x: auto; box-sizing: border-box; }
 pre { margin: .3rem 0 0; font: 12px/1.25 ui-monospace, monospace; }
-.columns { columns: 20rem; } .columns table { break-inside: avoid; width: 100%; }
+.columns { columns: 24rem; column-gap: 2rem; }
+.columns table { break-inside: avoid; width: 100%; table-layout: fixed; margin-bottom: 1rem; }
+.columns td { vertical-align: top; padding-right: .6rem; } .columns td:first-child { width: 62%; }
 """
 
 SECTIONS = (
     (
         "strength",
         "Strength",
-        "Scores with 95 % intervals, against each opponent.",
+        "Above, the run's Elo, over minutes and over games; dotted lines are its opponents, and "
+        "the curve begins at start, the run's first weights. Below, its score against each "
+        "opponent: 1 is every game won, 0.5 (dotted) as many won as lost. Bars and bands are 95 % "
+        "intervals.",
         "This run has no ratings yet: rating.every says when they are made.",
     ),
-    ("losses", "Losses", "Means between reports.", "No training step was made yet."),
-    ("game-length", "Length of games", "In actions and rolls.", "No game is in the log."),
+    (
+        "losses",
+        "Losses",
+        "Over training steps: the whole loss and its parts, each point the mean since the one "
+        "before. The policy's part cannot fall below the entropy of its targets.",
+        "No training step was made yet.",
+    ),
+    (
+        "game-length",
+        "Length of games",
+        "Plies (actions and rolls of dice) of a game, over the time at which it ended: a dot is a "
+        "game, the line the mean.",
+        "No game is in the log.",
+    ),
     (
         "openings",
         "Openings",
-        "How the newest games began: move, share of games, mean reward of who moved first (blue: "
-        "good for them, orange: bad). Rare ones are left blank.",
+        "How the newest games began. A column is a ply, a box a move, its height the share of "
+        "games that began with the moves to its left and then it. In it: move, share, mean reward "
+        "of who moved first (blue: good for them, orange: bad). Below 1 % is left blank.",
         "No finished game is in the log.",
     ),
     (
         "throughput",
         "Throughput",
-        "Who waits is held up by the other side: see replay.samples_per_position.",
+        "From above: games finished per second, training steps per second, and what share of its "
+        "time each side waits for the other; the replay ratio decides which does "
+        "(docs/5-training.md). With a GPU, below, how busy and how full it is.",
         "Fewer than two statuses were written.",
     ),
 )
@@ -138,7 +159,8 @@ def gpu_facts(statuses: list[Record]) -> list[list[str]]:
 def last_ratings(data: RunData) -> str:
     if not data.ratings:
         return faint("None yet.")
-    header = ["opponent", "score", "95 % interval", "points per game", "games", "at step"]
+    reward = f"{'points' if data.game.name == 'backgammon' else 'reward'} per game"
+    header = ["opponent", "score", "95 % interval", reward, "games", "at step"]
     rows = [
         [
             record["opponent"],
@@ -150,7 +172,7 @@ def last_ratings(data: RunData) -> str:
         ]
         for record in data.last_ratings
     ]
-    return table(header, rows, set(header[1:]))
+    return f'<div class="wide">{table(header, rows, set(header[1:]))}</div>'
 
 
 def sample_game(episode: Episode | None, game: Game) -> str:

@@ -14,6 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from zerofleet.arena.ratings import START
 from zerofleet.cli.report_data import Opening, RunData, opening_tree
 from zerofleet.cli.report_elo import elo_curve, opponents_in
 from zerofleet.metrics import Record
@@ -54,6 +55,17 @@ def strength(data: RunData) -> Figure:
     for axes, along in ((elo_over_time, minutes), (elo_over_games, games)):
         draw_with_interval(axes, along, elo, low, high, COLOURS[0], "this run")
         for opponent, opponents_elo in curve.opponents.items():
+            if opponent == START:  # the curve begins there
+                axes.annotate(
+                    START,
+                    (0, opponents_elo),
+                    (3, -3),
+                    textcoords="offset points",
+                    va="top",
+                    color=GREY,
+                    fontsize=7,
+                )
+                continue
             axes.axhline(opponents_elo, color=GREY, linewidth=0.8, linestyle=":")
             axes.annotate(opponent, (0, opponents_elo), color=GREY, fontsize=7, va="bottom")
     elo_over_time.set_ylabel(f"Elo ({curve.anchor} = 0)")
@@ -63,8 +75,11 @@ def strength(data: RunData) -> Figure:
         score, low, high = ([each[name] for each in records] for name in ("score", "low", "high"))
         colour = COLOURS[number % len(COLOURS)]
         minutes = [each["trained_s"] / 60 for each in records]
-        draw_with_interval(over_time, minutes, score, low, high, colour, opponent)
         games = [each["run_games"] for each in records]
+        if opponent == START and records[0]["step"] > 0:  # at first the run is that opponent
+            minutes, games = [0, *minutes], [0, *games]
+            score, low, high = ([0.5, *values] for values in (score, low, high))
+        draw_with_interval(over_time, minutes, score, low, high, colour, opponent)
         draw_with_interval(over_games, games, score, low, high, colour, opponent)
     for axes, title in ((over_time, "minutes trained"), (over_games, "games played")):
         axes.set_xlabel(title)

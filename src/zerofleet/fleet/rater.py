@@ -13,6 +13,7 @@ from typing import Any
 
 from zerofleet import arena
 from zerofleet.arena.players import player_maker
+from zerofleet.arena.ratings import START
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.bus import MemoryBus
 from zerofleet.disk import Disk
@@ -23,9 +24,6 @@ from zerofleet.metrics import MetricsLog, Value
 from zerofleet.run_folders import Run
 from zerofleet.settings import RatingConfig
 from zerofleet.weights import WeightsStore
-
-START = "start"
-"""The opponent that is the run itself before its first step."""
 
 
 class Interrupted(Exception):

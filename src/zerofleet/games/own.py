@@ -31,6 +31,10 @@ Names and meaning are those of Position and Game. What else a class may have:
     to_text(), from_text(text)        else the text is the ids played since the start
     action_text(id), action_from_text(text)              else an id is its own text
     __str__                           the picture
+    picture_for(player)               the picture for a player: where something is hidden, only what
+                                      that player may know (check holds it to that); without it play
+                                      shows the observation of a hidden game
+    rules                             a text that play shows for `rules`; else the docstring
 
 It is slower than a game in C++, and otherwise the same: the same search and the same check.
 """
