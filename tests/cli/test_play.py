@@ -60,7 +60,8 @@ def test_a_saved_game_goes_on_where_it_was(tmp_path: Path) -> None:
     ran = played(
         "connect4 --against random --seat first --seed 1", "4", "save mine.txt", folder=tmp_path
     )
-    assert "go on with: zerofleet play connect4 --load mine.txt" in ran.stdout
+    assert "saved; go on with: " in ran.stdout
+    assert "play connect4 --load mine.txt\n" in ran.stdout
     saved = read_record(tmp_path / "mine.txt", "connect4")
     assert saved.moves[0] == "4"
     assert len(saved.moves) == 2
