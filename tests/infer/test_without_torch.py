@@ -1,45 +1,22 @@
 """The weights that come with zerofleet answer without torch, and as they do with it."""
 
-import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from command_line import TRAIN_ONLY, ran_without
 
 import zerofleet as zf
-from zerofleet.errors import Inconsistent
+from zerofleet.errors import BadBytes, Inconsistent
 from zerofleet.infer.calibration import some_observations
 from zerofleet.infer.exports import fresh_graph
 from zerofleet.infer.load import load_file, network_of
 from zerofleet.network_spec import NetworkSpec
 from zerofleet.weights import BadWeights, all_best, find_best, read_graph, read_weights, write_graph
 
-TRAIN_ONLY = ("torch", "onnx", "onnxscript", "matplotlib", "tensorboard")
-"""What zerofleet[play] does not install."""
-
 BEST = {best.path.parent.name: best for best in all_best()}
-
-
-def ran_without(modules, program, folder, typed=""):
-    """A program in a process that cannot import these modules."""
-    blocked = f"import sys\nfor name in {modules!r}: sys.modules[name] = None\n"
-    return subprocess.run(
-        [sys.executable, "-c", blocked + program],
-        input=typed,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "ZEROFLEET_RUNS": str(folder)},
-        timeout=60,
-    )
-
-
-def command(*arguments):
-    return f"from zerofleet.cli import main\nmain({list(arguments)!r})\n"
 
 
 @pytest.mark.parametrize("name", BEST)
@@ -78,12 +55,12 @@ def test_best_plays_a_match_a_game_and_an_analysis_without_torch(tmp_path):
         "found = zf.search.analyse(game.from_text('414141'), evaluator, num_simulations=50)\n"
         "print('best', found.best_action)\n"
     )
-    ran = ran_without(TRAIN_ONLY, analyses + command(*match), tmp_path)
+    ran = ran_without(TRAIN_ONLY, tmp_path, *match, first=analyses)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "best 3\n" in ran.stdout
     assert "won 2, drawn 0, lost 0" in ran.stdout
     play = ["play", "connect4", "--against", "best,sims=8", "--seat", "first"]
-    ran = ran_without(TRAIN_ONLY, command(*play), tmp_path, typed="4\n")
+    ran = ran_without(TRAIN_ONLY, tmp_path, *play, typed="4\n")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "best,sims=8 plays" in ran.stdout
 
@@ -91,10 +68,10 @@ def test_best_plays_a_match_a_game_and_an_analysis_without_torch(tmp_path):
 def test_the_plain_package_plays_and_says_in_one_line_what_best_needs(tmp_path):
     plain = (*TRAIN_ONLY, "onnxruntime")
     match = ["match", "connect4", "heuristic", "playout-8", "--games", "2", "--threads", "1"]
-    ran = ran_without(plain, command(*match), tmp_path)
+    ran = ran_without(plain, tmp_path, *match)
     assert (ran.returncode, ran.stderr) == (0, "")
     match = ["match", "connect4", "best", "random", "--games", "2"]
-    ran = ran_without(plain, command(*match), tmp_path)
+    ran = ran_without(plain, tmp_path, *match)
     assert ran.returncode == 2
     (line,) = ran.stderr.splitlines()
     assert "onnxruntime" in line
@@ -108,7 +85,7 @@ def test_weights_without_a_graph_or_for_another_device_say_in_one_line_that_they
     for name in ("weights.safetensors", "weights.json"):
         shutil.copyfile(best.with_name(name), tmp_path / name)
     match = ["match", "connect4", f"file:{tmp_path / best.name}", "random", "--games", "2"]
-    ran = ran_without(TRAIN_ONLY, command(*match), tmp_path)
+    ran = ran_without(TRAIN_ONLY, tmp_path, *match)
     assert ran.returncode == 2
     assert ran.stderr == (
         f"zerofleet: {tmp_path} has no graph.onnx, so its weights need torch; "
@@ -124,7 +101,7 @@ def test_weights_without_a_graph_or_for_another_device_say_in_one_line_that_they
             "except zf.errors.Unsupported as error:\n"
             "    print(error)\n"
         )
-        ran = ran_without(TRAIN_ONLY, loads, tmp_path)
+        ran = ran_without(TRAIN_ONLY, tmp_path, first=loads)
         assert ran.stdout.endswith("; pip install 'zerofleet[train]'\n"), ran.stderr
 
 
@@ -141,3 +118,18 @@ def test_a_damaged_graph_and_one_of_another_network_are_refused_by_name(tmp_path
     (folder / "graph.onnx").write_bytes(b"damaged")
     with pytest.raises(BadWeights, match=r"kept/graph.onnx refused: sha256 differs"):
         load_file(path, game, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"onnx": b"rubbish"},
+        {"onnx": b""},
+        {"inputs": {}},
+    ],
+)
+def test_a_graph_that_cannot_be_computed_is_refused_in_one_line(change):
+    graph = replace(read_graph(BEST["connect4"].path.parent), **change)
+    tensors = read_weights(BEST["connect4"].path, "best").tensors
+    with pytest.raises(BadBytes, match=r"^the graph of connect4 is refused: .*$"):
+        zf.infer.OnnxEvaluator(graph, tensors)

@@ -1,5 +1,7 @@
 """A graph is read as it was written, or refused by name."""
 
+from dataclasses import replace
+
 import pytest
 
 from zerofleet.weights import BadWeights, Graph, has_graph, read_graph, write_graph
@@ -30,4 +32,10 @@ def test_a_damaged_graph_is_refused_by_name(tmp_path, name, content, fault):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(BadWeights, match=rf"{tmp_path}/graph.onnx refused: {fault}"):
+        read_graph(tmp_path)
+
+
+def test_a_graph_that_takes_what_no_weights_have_is_refused(tmp_path):
+    write_graph(tmp_path, replace(GRAPH, inputs={"c": "float32"}))
+    with pytest.raises(BadWeights, match=r"graph.onnx refused: it takes c, which no weights have"):
         read_graph(tmp_path)

@@ -90,8 +90,12 @@ def compiler() -> str:
 
 def libraries() -> list[Finding]:
     """Those that the package names: without them it does not run, or does not train."""
-    cures = {"": "pip install zerofleet", "train": "pip install 'zerofleet[train]'"}
-    used_for = {"": "everything", "train": "training and networks"}
+    cures = {
+        "": "pip install zerofleet",
+        "play": "pip install 'zerofleet[play]'",
+        "train": "pip install 'zerofleet[train]'",
+    }
+    used_for = {"": "everything", "play": "networks", "train": "training"}
     found = [
         Finding(name, installed_version(name), used_for[extra], cures[extra], is_needed=True)
         for name, extra in required_libraries()
@@ -108,7 +112,7 @@ def required_libraries() -> Iterator[tuple[str, str]]:
     for requirement in requires("zerofleet") or []:
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
-        if name:
+        if name and name[0] != "zerofleet":  # an extra that has another in it
             yield name[0], extra[1] if extra else ""
 
 

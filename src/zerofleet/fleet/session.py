@@ -11,6 +11,7 @@ from zerofleet import _core, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.disk import Disk
+from zerofleet.errors import Unsupported
 from zerofleet.files import write_whole
 from zerofleet.fleet.callbacks import CallbackRaised, Callbacks, StepInfo, VersionInfo
 from zerofleet.fleet.devices import plan_devices
@@ -21,6 +22,7 @@ from zerofleet.fleet.signals import StopWish
 from zerofleet.fleet.status import gpu_values, status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
 from zerofleet.infer import Evaluator, make_evaluator, pick_device
+from zerofleet.infer.exports import exported
 from zerofleet.infer.nvml import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import Replay
@@ -35,7 +37,7 @@ from zerofleet.training import (
     train_together,
 )
 from zerofleet.training.loop import REPORT_EVERY_S
-from zerofleet.weights import WeightsStore
+from zerofleet.weights import WeightsStore, write_graph
 
 
 class Session:
@@ -74,10 +76,11 @@ class Session:
         self.bus = MemoryBus()
         self.stop_wish = StopWish()
         self.disk = Disk(screen.say, wants_end=lambda: self.stop_wish.asked)
+        network = nets.build(self.game, config.network.preset, **config.network.options)
+        self._keep_graph(network)
         self.started_s = time.monotonic()
         self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen], self.disk))
 
-        network = nets.build(self.game, config.network.preset, **config.network.options)
         self.games_per_group = games_per_group(
             config, self.game, network, self.devices.inference[0], self.plan, screen.say
         )
@@ -161,6 +164,15 @@ class Session:
             self.make_evaluator(self.devices.inference[0]) if callbacks.on_version else None
         )
         screen.say(self._first_words())
+
+    def _keep_graph(self, network: nets.Network) -> None:
+        """Puts the network's graph into the run folder, for players without torch."""
+        try:
+            graph = exported(network.spec)
+        except Unsupported as error:
+            self.screen.say(f"run:{self.run.name} needs torch to play: {error}")
+        else:
+            self.disk.write(lambda: write_graph(self.run.folder, graph))
 
     def stop_soon(self) -> None:
         """What a first Ctrl-C does. It may come in the midst of a print, so it prints nothing."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime  # type: ignore[import-untyped]
 
-from zerofleet.errors import Unsupported
+from zerofleet.errors import BadBytes, Unsupported
 from zerofleet.infer.evaluator import (
     Observations,
     Rows,
@@ -19,6 +20,16 @@ from zerofleet.infer.evaluator import (
     checked_state,
 )
 from zerofleet.weights import Graph
+
+REFUSALS = (
+    runtime.Fail,
+    runtime.InvalidArgument,
+    runtime.InvalidGraph,
+    runtime.InvalidProtobuf,
+    runtime.NotImplemented,
+    runtime.RuntimeException,
+)
+"""What ONNX Runtime raises for a graph that it cannot compute."""
 
 
 class OnnxEvaluator:
@@ -63,9 +74,12 @@ class OnnxEvaluator:
             list(self._graph.inputs),
             [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in values],
         )
-        return onnxruntime.InferenceSession(
-            self._graph.onnx, options, providers=["CPUExecutionProvider"]
-        )
+        try:
+            return onnxruntime.InferenceSession(
+                self._graph.onnx, options, providers=["CPUExecutionProvider"]
+            )
+        except REFUSALS as error:
+            raise BadBytes(f"the graph of {self._graph.spec['game']} is refused: {error}") from None
 
 
 def as_array(weight: Any, dtype: str) -> NDArray[Any]:

@@ -69,6 +69,8 @@ def read_graph(folder: Path) -> Graph:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadWeights(f"{path} refused: {error!r}") from None
+    if unknown := graph.inputs.keys() - graph.shapes.keys():
+        raise BadWeights(f"{path} refused: it takes {min(unknown)}, which no weights have")
     got = hashlib.sha256(data).hexdigest()
     if got != expected:
         raise BadWeights(
