@@ -27,6 +27,8 @@ class AnyPosition {
     virtual std::unique_ptr<AnyPosition> copy() const = 0;
 
     virtual Mover to_move() const = 0;
+    // Who is about to roll, where chance is to move.
+    virtual int roller() const = 0;
     // Empty where no player, or not chance, is to move.
     virtual std::vector<Action> legal_actions() const = 0;
     virtual std::vector<ChanceOutcome> chance_outcomes() const = 0;

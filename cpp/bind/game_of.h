@@ -21,6 +21,7 @@ class PositionOf final : public AnyPosition {
         return std::make_unique<PositionOf>(position_, facts_);
     }
     Mover to_move() const override { return position_.to_move(); }
+    int roller() const override { return position_.roller(); }
     std::vector<Action> legal_actions() const override {
         return zf::legal_actions(position_, *facts_);
     }

@@ -58,6 +58,14 @@ void bind_position(nb::module_& m) {
         .def_prop_ro(
             "to_move", [](const PyPosition& position) { return int(position.core->to_move()); },
             "0, 1, zerofleet.CHANCE or zerofleet.OVER.")
+        .def_prop_ro(
+            "roller",
+            [](const PyPosition& position) -> std::optional<int> {
+                if (position.core->to_move() != kChance) return std::nullopt;
+                return position.core->roller();
+            },
+            "Who is about to roll where chance is to move, and whose view values then have; else "
+            "None.")
         .def(
             "legal_actions",
             [](const PyPosition& position) { return position.core->legal_actions(); },

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,26 @@ def test_the_weights_that_come_with_zerofleet_find_the_wins_of_connect_four() ->
     answers = answers_to(*requests, player="best,sims=32", at_once=30)
     for number, each in enumerate(won):
         assert each["scores"][int(answers[number]["best"]) - 1] > 0, each
+
+
+def test_the_weights_that_come_with_zerofleet_keep_most_forced_wins_of_gomoku() -> None:
+    """Boards with stones of `X` and `O`, top row first; `win_moves` are [column, row]."""
+    lines = (ORACLES / "gomoku_forced_wins.jsonl").read_text().splitlines()
+    won = [json.loads(line) for line in lines]
+    names = [f"{column}{row}" for row in range(15, 0, -1) for column in "abcdefghijklmno"]
+    requests = []
+    for number, each in enumerate(won):
+        stones = list(zip(names, each["board"], strict=True))
+        black, white = ([name for name, stone in stones if stone == whose] for whose in "XO")
+        requests.append({"id": number, "game": "gomoku", "moves": in_turn(black, white), "top": 1})
+    answers = answers_to(*requests, player="best,sims=16", at_once=len(won))
+    num_kept = sum(
+        names.index(answers[number]["best"])
+        in [15 * row + column for column, row in each["win_moves"]]
+        for number, each in enumerate(won)
+    )
+    assert num_kept >= 16  # of 20; other moves may win too
+
+
+def in_turn(black: list[str], white: list[str]) -> list[str]:
+    return [name for pair in zip_longest(black, white) for name in pair if name]

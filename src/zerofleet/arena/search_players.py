@@ -1,6 +1,7 @@
 """Players that search: with random playouts, or with a network; and a network's policy alone."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from zerofleet.search import (
     CoreEvaluatorName,
     Evaluate,
     RootName,
+    SearchSettings,
     search_many,
 )
 
@@ -50,14 +52,24 @@ class SearchPlayer(Player):
     def analyse(self, position: Position, seed: int = 1) -> Analysis:
         return self.analyse_many([position], [seed])[0]
 
-    def analyse_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[Analysis]:
+    def analyse_many(
+        self,
+        positions: Sequence[Position],
+        seeds: Sequence[int],
+        **settings: Unpack[SearchSettings],
+    ) -> list[Analysis]:
         """What it thinks of each position; chance may be to move."""
-        found = self._search(positions, seeds)
+        found = self._search(positions, seeds, **settings)
         return [
             Analysis.of(position, result) for position, result in zip(positions, found, strict=True)
         ]
 
-    def _search(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[RootResult]:
+    def _search(
+        self,
+        positions: Sequence[Position],
+        seeds: Sequence[int],
+        **settings: Unpack[SearchSettings],
+    ) -> list[RootResult]:
         size = len(positions) if self.seconds is None else 1
         return [
             result
@@ -69,6 +81,7 @@ class SearchPlayer(Player):
                 seeds[at : at + size],
                 self._root,
                 self.seconds,
+                **settings,
             )
         ]
 

@@ -29,6 +29,7 @@ from zerofleet.cli.play import play
 from zerofleet.cli.plugins import with_plugins
 from zerofleet.cli.rate import rate
 from zerofleet.cli.report import report
+from zerofleet.cli.review import review
 from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
@@ -50,6 +51,7 @@ for verb in (
     show,
     convert,
     analyse,
+    review,
     train,
     export,
     judge,

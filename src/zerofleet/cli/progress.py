@@ -1,44 +1,48 @@
-"""How far games are: a bar on a terminal, a line now and then elsewhere."""
+"""How far long work is: a bar on a terminal, a line now and then elsewhere."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 SECONDS_PER_LINE = 10.0
 
-OnGames = Callable[[str, int, int], None]
-"""Told what is played, how many games are over, and of how many."""
+OnProgress = Callable[[str, int, int], None]
+"""Told what is done, how many of its parts are over, and of how many."""
+
+
+def games_progress() -> AbstractContextManager[OnProgress]:
+    return progress_of("games")
 
 
 @contextmanager
-def games_progress() -> Iterator[OnGames]:
+def progress_of(parts: str) -> Iterator[OnProgress]:
     """Shows it on standard error, so that standard output has the result alone."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield line_printer()
+        yield line_printer(parts)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
         task = progress.add_task("", total=None)
 
-        def show(what: str, num_done: int, num_games: int) -> None:
-            progress.update(task, description=what, completed=num_done, total=num_games)
+        def show(what: str, num_done: int, num_all: int) -> None:
+            progress.update(task, description=what, completed=num_done, total=num_all)
 
         yield show
 
 
-def line_printer() -> OnGames:
+def line_printer(parts: str) -> OnProgress:
     """Prints at most one line in so many seconds."""
     printed = time.monotonic()
 
-    def show(what: str, num_done: int, num_games: int) -> None:
+    def show(what: str, num_done: int, num_all: int) -> None:
         nonlocal printed
         if time.monotonic() - printed >= SECONDS_PER_LINE:
             printed = time.monotonic()
-            print(f"{what}: {num_done} of {num_games} games", file=sys.stderr, flush=True)
+            print(f"{what}: {num_done} of {num_all} {parts}", file=sys.stderr, flush=True)
 
     return show

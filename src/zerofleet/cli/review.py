@@ -1,0 +1,162 @@
+"""zerofleet review"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerofleet import runs
+from zerofleet.arena.review import MARKS, Review, Verdict
+from zerofleet.arena.review import review as review_game
+from zerofleet.cli.analyse import analysing_player
+from zerofleet.cli.arguments import (
+    AnalysisPlayer,
+    GameOptions,
+    NumSeconds,
+    NumSimulations,
+    Seed,
+    game_of,
+)
+from zerofleet.cli.output import print_table
+from zerofleet.cli.play_pictures import turn_text
+from zerofleet.cli.progress import progress_of
+from zerofleet.errors import BadText
+from zerofleet.games import GameRecord, read_games
+from zerofleet.games.formats import FORMATS
+
+LINE_SHOWN = 6
+"""Moves behind the better one."""
+
+
+def review(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A game that `zerofleet play` saved, or in another format of `zerofleet convert`; "
+            "or run:NAME#ID, one of `zerofleet runs games NAME`.",
+        ),
+    ],
+    player: AnalysisPlayer = None,
+    num_simulations: NumSimulations = None,
+    seconds: NumSeconds = None,
+    seed: Seed = 1,
+    only: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Which game, where FILE has several.")
+    ] = None,
+    read_as: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FORMAT", help=f"{', '.join(FORMATS)}; else as the file's name ends."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--game", metavar="GAME", help="Where FILE does not say it, or your own."),
+    ] = None,
+    option: GameOptions = None,
+) -> None:
+    """Go through a game that was played and mark its mistakes by what they cost.
+
+    Lost is the value of the best turn less that of the turn played, in the mover's view and as a
+    share of what a plain win is worth: ?! from 0.1, ? from 0.2, ?? from 0.3.
+
+    Example: zerofleet review game.txt --player best,sims=400
+    """
+    if option and name is None:
+        raise BadText("--option goes with --game: it is an option of that game")
+    record = record_of(source, read_as, only, name, option)
+    with (
+        analysing_player(record.game, player, num_simulations, seconds) as analysing,
+        progress_of("positions") as show,
+    ):
+        found = review_game(record, analysing, seed, show)
+    print_turns(found)
+    print_summary(found)
+
+
+def record_of(
+    source: str,
+    read_as: str | None,
+    only: int | None,
+    name: str | None,
+    option: list[str] | None,
+) -> GameRecord:
+    """The game that a command line names."""
+    if source.startswith("run:"):
+        run, hash_sign, number = source.removeprefix("run:").partition("#")
+        if not (run and hash_sign and number):
+            raise BadText(
+                f"{source}: write run:NAME#ID; `zerofleet runs games NAME` lists the games of a run"
+            )
+        if read_as or only or name:
+            raise BadText(f"--from, --only and --game do not go with {source}")
+        return runs.games(run).find(number).record()
+    records = read_games(Path(source), read_as, game_of(name, option) if name else None)
+    if len(records) > 1 and only is None:
+        raise BadText(f"{source} has {len(records)} games; say which by --only N")
+    if only is not None and only > len(records):
+        raise BadText(f"--only {only}: {source} has {len(records)} games")
+    record = records[(only or 1) - 1]
+    for note in record.notes:
+        print(f"{source}: {note}", file=sys.stderr)
+    return record
+
+
+def print_turns(found: Review) -> None:
+    header = ("ply", "player", "played", "", "lost", "value", "better", "line")
+    rows = [
+        (
+            str(verdict.turn.ply + 1),
+            name_of(found, verdict.turn.player),
+            played_text(verdict),
+            verdict.mark,
+            "not looked at" if verdict.points_lost is None else f"{verdict.points_lost:.2f}",
+            f"{verdict.value_to_move:+.2f}",
+            *better_texts(verdict),
+        )
+        for verdict in found.verdicts
+    ]
+    if not rows:
+        print("no turn of this game had a choice")
+        return
+    print_table(header, rows, numbers=("ply", "lost", "value"))
+
+
+def print_summary(found: Review) -> None:
+    header = ("player", "turns", "lost per turn", *(mark for mark, _ in reversed(MARKS)))
+    rows = []
+    for player in (0, 1):
+        verdicts = found.of(player)
+        losses = [each.points_lost for each in verdicts if each.points_lost is not None]
+        rows.append(
+            (
+                name_of(found, player),
+                str(len(verdicts)),
+                f"{sum(losses) / len(losses):.3f}" if losses else "",
+                *(str(sum(each.mark == mark for each in verdicts)) for mark, _ in reversed(MARKS)),
+            )
+        )
+    print()
+    print_table(header, rows, numbers=header[1:])
+
+
+def name_of(found: Review, player: int) -> str:
+    name = found.record.players[player]
+    return f"{('first', 'second')[player]}{f' ({name})' if name else ''}"
+
+
+def played_text(verdict: Verdict) -> str:
+    turn = verdict.turn
+    text = turn_text(turn.start, turn.actions)
+    return f"{turn.roll}: {text}" if turn.roll else text
+
+
+def better_texts(verdict: Verdict) -> tuple[str, str]:
+    """The better turn, and how it may go on, where the turn played is marked."""
+    if not verdict.mark:
+        return "", ""
+    whole = turn_text(verdict.turn.start, (*verdict.better, *verdict.line[:LINE_SHOWN]))
+    better = turn_text(verdict.turn.start, verdict.better)
+    return better, whole.removeprefix(better).strip()
