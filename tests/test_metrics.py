@@ -16,8 +16,8 @@ import pytest
 
 from zerofleet import metrics
 from zerofleet.disk import Disk
-from zerofleet.errors import BadBytes, DiskFull, Unsupported
-from zerofleet.metrics import MetricsLog, Record
+from zerofleet.errors import DiskFull, Unsupported
+from zerofleet.metrics import DamagedRecords, MetricsLog, Record
 
 
 class Kept:
@@ -86,10 +86,31 @@ def test_a_torn_last_line_is_left_out_when_read_and_cut_when_opened(tmp_path: Pa
     assert [record["step"] for record in metrics.read(tmp_path)] == [1, 2]
 
 
-def test_damage_within_the_file_is_named_by_its_line(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "kind": "a"}\nrubbish\n')
-    with pytest.raises(BadBytes, match=r"metrics\.jsonl:2: not a record"):
-        list(metrics.read(tmp_path))
+@pytest.mark.parametrize(
+    "bad", [b"rubbish", b"\xff\x00", b"[" * 100_000, b"[]", b'{"step": "1"}', b""]
+)
+def test_a_line_that_is_no_record_is_skipped_and_reported(tmp_path: Path, bad: bytes) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1, "kind": "a"}\n' + bad + b'\n{"step": 2, "kind": "a"}\n')
+    said = r"metrics\.jsonl: a line is no record of metrics, JSON with step and kind; skipped$"
+    with pytest.warns(DamagedRecords, match=said):
+        assert [record["step"] for record in metrics.read(tmp_path)] == [1, 2]
+    with pytest.warns(DamagedRecords, match=said):
+        assert metrics.latest(tmp_path)["a"]["step"] == 2
+    with MetricsLog(tmp_path) as log, pytest.warns(DamagedRecords, match=said):
+        log.rewind(1)
+    assert path.read_bytes() == b'{"step": 1, "kind": "a"}\n' + bad + b"\n"
+
+
+def test_the_newest_records_are_found_from_the_middle_of_a_line_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MetricsLog(tmp_path) as log:
+        for step in range(3):
+            log.append("train", step, {})
+    for tail_bytes in range(1, 200):
+        monkeypatch.setattr(metrics, "TAIL_BYTES", tail_bytes)
+        assert metrics.latest(tmp_path).get("train", {"step": 2})["step"] == 2
 
 
 def test_where_a_line_has_no_room_nothing_of_it_is_left(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@
 
 A record has its time, the training step it belongs to, its kind, and what was measured. Sinks such
 as TensorBoard get each record after it is written; what they show can be made again from the file.
-While the disk is full both wait for room.
+While the disk is full both wait for room. A line that is no record is skipped and reported:
+DamagedRecords warns of it.
 """
 
 import importlib
@@ -15,6 +16,7 @@ import os
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +24,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Literal, Protocol, Self
 
 from zerofleet.disk import Disk
-from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.errors import Unsupported, ZerofleetError
 from zerofleet.files import GrowingFile, write_whole
 
 Value = bool | int | float | str | None | list[int] | list[float] | list[str]
@@ -34,6 +36,10 @@ Tracker = Literal["tensorboard", "wandb"]
 FILE_NAME = "metrics.jsonl"
 TAIL_BYTES = 1 << 20
 """As far as `latest` looks back."""
+
+
+class DamagedRecords(ZerofleetError, UserWarning):
+    """Lines of a file of metrics are no records, and were skipped."""
 
 
 class Sink(Protocol):
@@ -77,8 +83,8 @@ class MetricsLog:
         with self._lock:
             kept = b"".join(
                 line
-                for number, line in enumerate(whole_lines(self._path), start=1)
-                if parsed(line, f"{self._path}:{number}")["step"] <= step
+                for line, record in lines_and_records(self._path)
+                if record is None or record["step"] <= step
             )
             self._disk.write(lambda: write_whole(self._path, kept))
             self._file.close()
@@ -106,9 +112,9 @@ class MetricsLog:
 
 def read(folder: Path) -> Iterator[Record]:
     """The records in order. A last line that is still being written is left out."""
-    path = folder / FILE_NAME
-    for number, line in enumerate(whole_lines(path), start=1):
-        yield parsed(line, f"{path}:{number}")
+    for _, record in lines_and_records(folder / FILE_NAME):
+        if record is not None:
+            yield record
 
 
 def latest(folder: Path) -> dict[str, Record]:
@@ -117,34 +123,49 @@ def latest(folder: Path) -> dict[str, Record]:
     if not path.exists():
         return {}
     start = max(0, path.stat().st_size - TAIL_BYTES)
-    lines = list(whole_lines(path, start))[start > 0 :]
-    records = [parsed(line, str(path)) for line in lines]
+    records = (record for _, record in lines_and_records(path, start) if record is not None)
     return {record["kind"]: record for record in records}
 
 
+def lines_and_records(path: Path, start: int = 0) -> Iterator[tuple[bytes, Record | None]]:
+    """The whole lines that begin after a byte, each with its record. A line that is none is
+    reported at the end."""
+    num_bad = 0
+    for line in whole_lines(path, start):
+        record = parsed(line)
+        num_bad += record is None
+        yield line, record
+    if num_bad:
+        lines = f"{num_bad} lines are no records" if num_bad > 1 else "a line is no record"
+        warnings.warn(
+            DamagedRecords(f"{path}: {lines} of metrics, JSON with step and kind; skipped"),
+            stacklevel=2,
+        )
+
+
 def whole_lines(path: Path, start: int = 0) -> Iterator[bytes]:
-    """The lines from a byte on, without a last one that has no end."""
+    """The lines that begin after a byte, without a last one that has no end."""
     with path.open("rb") as file:
-        file.seek(start)
+        if start:
+            file.seek(start)
+            file.readline()
         for line in file:
             if line.endswith(b"\n"):
                 yield line
 
 
-def parsed(line: bytes, place: str) -> Record:
+def parsed(line: bytes) -> Record | None:
+    """The record of a line, if it is one."""
     try:
         record = json.loads(line)
-    except ValueError:
-        record = None
-    if not (
+    except (ValueError, RecursionError):
+        return None
+    is_record = (
         isinstance(record, dict)
         and isinstance(record.get("step"), int)
         and isinstance(record.get("kind"), str)
-    ):
-        raise BadBytes(
-            f"{place}: not a record of metrics, which is a line of JSON with step and kind"
-        )
-    return record
+    )
+    return record if is_record else None
 
 
 def finite(value: Any) -> Any:

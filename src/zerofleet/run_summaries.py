@@ -42,7 +42,7 @@ def summary(folder: Path) -> RunSummary:
         game=game_text(run.facts.game, run.facts.options),
         num_steps=max((record["step"] for record in newest.values()), default=0),
         # A rating counts games too: its own.
-        num_games=newest["status"]["games"] if "status" in newest else 0,
+        num_games=newest.get("status", {}).get("games", 0),
         age_s=time.time() - run.facts.created.timestamp(),
         size_bytes=size_bytes,
         fault="",

@@ -1,13 +1,14 @@
 """zerofleet runs and zerofleet train, as their users see them."""
 
 import shlex
+import subprocess
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import Ran, example_of
+from command_line import ZEROFLEET, Ran, example_of
 
 from zerofleet import config, metrics
 from zerofleet.cli.runs import old_segments
@@ -294,3 +295,17 @@ def test_the_help_of_train_has_an_example_that_runs(
     example = example_of(capsys, "train")
     assert Ran(capsys, *example).status == 0
     assert fleet.asked[0][0].stop.minutes == 30
+
+
+@pytest.mark.parametrize("verb", ["runs show", "report"])
+def test_a_damaged_line_of_metrics_is_reported_and_blocks_nothing(verb: str) -> None:
+    with create_or_open("c4", config.load("connect4")) as run, MetricsLog(run.folder) as log:
+        log.append("train", 120, {"loss": 1.0})
+    path = run.folder / metrics.FILE_NAME
+    path.write_bytes(b"\x00rubbish\n" + path.read_bytes())
+    ran = subprocess.run([ZEROFLEET, *verb.split(), "c4"], capture_output=True, text=True)
+    assert ran.returncode == 0
+    assert ran.stderr == (
+        "zerofleet: runs/c4/metrics.jsonl: a line is no record of metrics, JSON with step and "
+        "kind; skipped\n"
+    )

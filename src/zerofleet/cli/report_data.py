@@ -77,7 +77,7 @@ def with_progress(records: list[Record]) -> list[Record]:
                 earlier_sessions_s += elapsed_s
             elapsed_s = record["elapsed_s"]
         if record["kind"] == "status":
-            run_games = record["games"]
+            run_games = record.get("games", run_games)
         trained_s = earlier_sessions_s + elapsed_s
         found.append(record | {"trained_s": trained_s, "run_games": run_games})
     return found
