@@ -20,7 +20,7 @@ from zerofleet.files import NO_ROOM, write_whole
 from zerofleet.games import Episode, Game
 from zerofleet.replay.errors import LogFull, LogInUse
 from zerofleet.replay.opening import START, LogPosition, Opening, Segment, described, path_of
-from zerofleet.replay.segment import SegmentText, head_bytes, read_records, record_bytes
+from zerofleet.replay.segment import Record, SegmentText, head_bytes, read_records, record_bytes
 
 
 class EpisodeLog:
@@ -116,7 +116,7 @@ class EpisodeLog:
             if num_found >= num_positions:
                 break
         num_skipped = 0
-        for record in read_records(*good_part(chosen[0])):
+        for record in good_records(chosen[0], chosen[0].path.read_bytes()):
             if num_found - record.num_positions < num_positions:
                 break
             num_found -= record.num_positions
@@ -218,12 +218,13 @@ def write_at(file: int, offset: int, data: bytes) -> None:
         num_written += os.pwrite(file, memoryview(data)[num_written:], offset + num_written)
 
 
-def good_part(segment: Segment) -> tuple[bytes, int, str]:
-    """What read_records needs: the good bytes of a file, where its records begin, its name."""
-    return segment.path.read_bytes()[: segment.end], segment.start, str(segment.path)
-
-
 def read_episodes(segment: Segment) -> Iterator[bytes]:
-    data, start, name = good_part(segment)
-    for record in read_records(data, start, name):
+    data = segment.path.read_bytes()
+    for record in good_records(segment, data):
         yield data[record.start : record.end]
+
+
+def good_records(segment: Segment, data: bytes) -> Iterator[Record]:
+    """The records of a file; damage between them was reported when the log was opened."""
+    name = str(segment.path)
+    return read_records(data[: segment.end], segment.start, name, on_damage=lambda fault: None)

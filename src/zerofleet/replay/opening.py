@@ -1,7 +1,8 @@
 """Checks an episode log when it is opened: every byte of every file.
 
-What a crash left at the end of the newest file is cut. Damage elsewhere is named, and what follows
-it in that file is skipped; the file is left as it is. A log of another game or format is refused.
+What a crash left at the end of the newest file is cut. Damage elsewhere is named and skipped, up to
+the next whole record; the file is left as it is and not appended to. A log of another game or
+format is refused.
 """
 
 import os
@@ -9,9 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zerofleet.errors import Inconsistent
-from zerofleet.games import Game
+from zerofleet.games import Episode, Game
 from zerofleet.replay.ids import SeenIds
-from zerofleet.replay.segment import Damaged, SegmentText, Torn, read_head, read_records
+from zerofleet.replay.segment import (
+    RECORD_HEAD_BYTES,
+    Damaged,
+    SegmentText,
+    Torn,
+    next_record,
+    read_head,
+    read_records,
+)
 
 
 @dataclass(frozen=True)
@@ -51,9 +60,11 @@ class Segment:
     num_episodes: int = 0
     num_positions: int = 0
     start: int = 0
-    """Where the records begin; 0 where the head is damaged."""
+    """Where the records begin; 0 where there are none."""
     end: int = 0
     """Where the good records end."""
+    is_damaged: bool = False
+    """Some of it was skipped."""
 
     @property
     def position(self) -> LogPosition:
@@ -67,7 +78,7 @@ class Segment:
 
     @property
     def can_grow(self) -> bool:
-        return self.start > 0 and self.end == self.num_bytes
+        return not self.is_damaged and self.end == self.num_bytes
 
 
 class Opening:
@@ -101,11 +112,20 @@ class Opening:
         self.segments.append(segment)
         if until is not None and segment.number == until.segment:
             data = data[: until.offset]
+
+        def on_damage(fault: str) -> None:
+            segment.is_damaged = True
+            self._damage.append(fault)
+
         try:
             text, segment.start = read_head(data, str(path))
-            segment.end = segment.start
             self._take_head(segment, text)
-            for record in read_records(data, segment.start, str(path)):
+        except Damaged as fault:
+            segment.start = self._start_without_head(path, data)
+            on_damage(f"{fault}; its first {segment.start} bytes are skipped")
+        segment.end = segment.start
+        try:
+            for record in read_records(data, segment.start, str(path), on_damage):
                 if (record.worker, record.sequence) in self.seen:
                     raise Damaged(
                         f"{path}: the record at byte {segment.end} is a second one of episode "
@@ -120,14 +140,19 @@ class Opening:
             if isinstance(fault, Torn) and is_newest:
                 self._torn_bytes = skipped
             else:
-                self._damage.append(f"{fault}; its last {skipped} bytes are skipped")
+                on_damage(f"{fault}; its last {skipped} bytes are skipped")
+
+    def _start_without_head(self, path: Path, data: bytes) -> int:
+        """Where the first whole record lies, which must be of this game; else the end."""
+        record = next_record(data, 0)
+        if record is None:
+            return len(data)
+        episode = Episode.decode(data[record.start : record.end])
+        self._refuse_other_game(path, episode.game, dict(episode.options))
+        return record.start - RECORD_HEAD_BYTES
 
     def _take_head(self, segment: Segment, text: SegmentText) -> None:
-        if (text.game, text.options) != (self._game.name, self._game.options):
-            raise Inconsistent(
-                f"{segment.path} holds episodes of {described(text.game, text.options)}, not of "
-                f"{described(self._game.name, self._game.options)}"
-            )
+        self._refuse_other_game(segment.path, text.game, text.options)
         missing = text.episodes_before - segment.episodes_before
         if missing > 0:
             if len(self.segments) > 1:
@@ -135,6 +160,13 @@ class Opening:
             segment.episodes_before = text.episodes_before
             segment.positions_before = text.positions_before
         self.seen.add_json(text.ids_before)
+
+    def _refuse_other_game(self, path: Path, game: str, options: dict[str, str]) -> None:
+        if (game, options) != (self._game.name, self._game.options):
+            raise Inconsistent(
+                f"{path} holds episodes of {described(game, options)}, not of "
+                f"{described(self._game.name, self._game.options)}"
+            )
 
     def _refuse_other_end(self, folder: Path, until: LogPosition) -> None:
         found = self.segments[-1].position if self.segments else START

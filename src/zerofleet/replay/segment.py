@@ -9,16 +9,20 @@ Numbers are little-endian; checks are CRC-32.
 The text is JSON: the game, its options, how much was logged before this file, and which ids. So the
 log still knows what it has counted when its oldest files are gone. The head of a record has its own
 check: a record that ends too early is torn, anything else that is wrong is damage.
+
+Behind damage reading goes on at the next record. It is looked for by how an episode begins, and
+taken for one only if both checks hold and the episode has the id that the head says.
 """
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 from zlib import crc32
 
-from zerofleet.errors import BadBytes, Unsupported
+from zerofleet.errors import BadBytes, Unsupported, ZerofleetError
 from zerofleet.games import Episode
 from zerofleet.replay.ids import Ranges
 
@@ -28,6 +32,7 @@ FILE_HEAD = struct.Struct("<3sBI")
 RECORD_HEAD = struct.Struct("<IIQQI")
 CHECK = struct.Struct("<I")
 RECORD_HEAD_BYTES = RECORD_HEAD.size + CHECK.size
+EPISODE_MAGIC = b"ZFE"
 
 
 @dataclass(frozen=True)
@@ -87,21 +92,52 @@ def read_head(data: bytes, name: str) -> tuple[SegmentText, int]:
     return SegmentText(**json.loads(data[text_start:end])), end
 
 
-def read_records(data: bytes, start: int, name: str) -> Iterator[Record]:
-    """The records one after another; raises Torn or Damaged where one is not whole."""
-    view = memoryview(data)
+def read_records(
+    data: bytes, start: int, name: str, on_damage: Callable[[str], None]
+) -> Iterator[Record]:
+    """The whole records from a byte on. `on_damage` is told of each stretch between them that is
+    none; Torn is raised where the file ends within a record."""
     while start < len(data):
-        body_start = start + RECORD_HEAD_BYTES
-        if body_start > len(data):
-            raise Torn(f"{name}: the record at byte {start} ends too early")
-        length, num_positions, worker, sequence, body_check = RECORD_HEAD.unpack_from(data, start)
-        (head_check,) = CHECK.unpack_from(data, start + RECORD_HEAD.size)
-        if head_check != crc32(view[start : start + RECORD_HEAD.size]):
-            raise Damaged(f"{name}: the head of the record at byte {start} is damaged")
-        end = body_start + length
-        if end > len(data):
-            raise Torn(f"{name}: the record at byte {start} ends too early")
-        if body_check != crc32(view[body_start:end]):
-            raise Damaged(f"{name}: the episode of the record at byte {start} is damaged")
-        yield Record(worker, sequence, num_positions, body_start, end)
-        start = end
+        try:
+            record = record_at(data, start, name)
+        except Damaged as fault:
+            found = next_record(data, start + 1)
+            if found is None:
+                on_damage(f"{fault}; its last {len(data) - start} bytes are skipped")
+                return
+            at = found.start - RECORD_HEAD_BYTES
+            on_damage(f"{fault}; {at - start} bytes are skipped, up to a whole record at byte {at}")
+            record = found
+        yield record
+        start = record.end
+
+
+def record_at(data: bytes, start: int, name: str) -> Record:
+    """The record that begins at a byte, or Torn or Damaged."""
+    view = memoryview(data)
+    body_start = start + RECORD_HEAD_BYTES
+    if body_start > len(data):
+        raise Torn(f"{name}: the record at byte {start} ends too early")
+    length, num_positions, worker, sequence, body_check = RECORD_HEAD.unpack_from(data, start)
+    (head_check,) = CHECK.unpack_from(data, start + RECORD_HEAD.size)
+    if head_check != crc32(view[start : start + RECORD_HEAD.size]):
+        raise Damaged(f"{name}: the head of the record at byte {start} is damaged")
+    end = body_start + length
+    if end > len(data):
+        raise Torn(f"{name}: the record at byte {start} ends too early")
+    if body_check != crc32(view[body_start:end]):
+        raise Damaged(f"{name}: the episode of the record at byte {start} is damaged")
+    return Record(worker, sequence, num_positions, body_start, end)
+
+
+def next_record(data: bytes, start: int) -> Record | None:
+    """The first whole record that begins at or behind a byte, if there is one."""
+    body_start = data.find(EPISODE_MAGIC, start + RECORD_HEAD_BYTES)
+    while body_start >= 0:
+        with suppress(ZerofleetError):
+            record = record_at(data, body_start - RECORD_HEAD_BYTES, "")
+            episode = Episode.decode(data[record.start : record.end])
+            if (episode.worker, episode.sequence) == (record.worker, record.sequence):
+                return record
+        body_start = data.find(EPISODE_MAGIC, body_start + 1)
+    return None

@@ -105,7 +105,7 @@ class LoggedGames:
         self.game = game
         self.run = run
         self.faults: dict[Path, str] = {}
-        """Damage in the files that were read; what follows it there is left out."""
+        """Damage in the files that were read, which is left out."""
         self._folder = folder
 
     def __iter__(self) -> Iterator[LoggedGame]:
@@ -145,16 +145,22 @@ class LoggedGames:
         return chain.from_iterable(map(self._games_in, self._paths()))
 
     def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
-        """The games of a file with their numbers, up to damage."""
+        """The games of a file with their numbers; those behind damage count as if none was lost."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:  # training has removed it meanwhile
             return
+        faults: list[str] = []
+
+        def on_damage(fault: str) -> None:
+            faults.append(fault)
+            self.faults[path] = "; ".join(faults)
+
         try:
             text, start = read_head(data, str(path))
-            for index, record in enumerate(read_records(data, start, str(path))):
+            for index, record in enumerate(read_records(data, start, str(path), on_damage)):
                 yield text.episodes_before + index, data[record.start : record.end]
         except (Torn, Damaged) as fault:
             is_being_written = isinstance(fault, Torn) and path == max(self._paths(), default=path)
             if not is_being_written:
-                self.faults[path] = str(fault)
+                on_damage(str(fault))
