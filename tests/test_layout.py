@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "arena": {"games", "search", "infer", "weights"},
 }
 MAY_IMPORT["runs"] = {"games", "replay"}
+MAY_IMPORT["solve"] = {"games"}
 MAY_IMPORT["fleet"] = set(MAY_IMPORT)
 MAY_IMPORT["web"] = {"games", "search", "replay", "weights", "arena", "fleet", "runs"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)

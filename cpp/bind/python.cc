@@ -21,4 +21,5 @@ NB_MODULE(_core, m) {
     zf::bind_search(m);
     zf::bind_episode(m);
     zf::bind_selfplay(m);
+    zf::bind_solve(m);
 }

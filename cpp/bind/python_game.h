@@ -42,5 +42,6 @@ void bind_built_game(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_episode(nanobind::module_& m);
 void bind_selfplay(nanobind::module_& m);
+void bind_solve(nanobind::module_& m);
 
 }  // namespace zf

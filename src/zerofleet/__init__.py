@@ -16,6 +16,7 @@ from zerofleet import (
     runs,
     search,
     selfplay,
+    solve,
     weights,
 )
 from zerofleet.infer.load import load
@@ -47,6 +48,7 @@ __all__ = [
     "runs",
     "search",
     "selfplay",
+    "solve",
     "train",
     "training",
     "weights",
