@@ -45,3 +45,10 @@ def test_ctrl_c_ends_it_cleanly_while_it_waits_and_while_it_searches() -> None:
             assert process.stderr is not None
             assert process.stderr.read() == ""
         assert process.returncode == 130
+
+
+def test_an_input_that_cannot_be_read_is_one_clear_line() -> None:
+    command = f'"{ZEROFLEET}" analyse connect4 --json <&-'
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2
+    assert ran.stderr == "zerofleet: standard input cannot be read: Bad file descriptor\n"

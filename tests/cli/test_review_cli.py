@@ -30,9 +30,9 @@ def test_review_marks_mistakes_names_the_better_move_and_sums_up(
     assert ran.status == 0
     header, first, second, third, _, titles, *players = ran.output.splitlines()
     assert header.split() == ["ply", "player", "played", "lost", "value", "better", "line"]
-    assert first.split() == ["1", "first", "(you)", "7", "??", "2.00", "+1.00", "1"]
-    assert second.split() == ["2", "second", "(playout-1000)", "7", "??", "2.00", "+1.00", "2"]
-    assert third.split() == ["3", "first", "(you)", "1", "0.00", "+1.00"]
+    assert first.split() == ["1", "first", "7", "??", "2.00", "+1.00", "1"]
+    assert second.split() == ["2", "second", "7", "??", "2.00", "+1.00", "2"]
+    assert third.split() == ["3", "first", "1", "0.00", "+1.00"]
     assert titles.split() == ["player", "turns", "lost", "per", "turn", "?!", "?", "??"]
     assert players[0].split() == ["first", "(you)", "2", "1.000", "0", "0", "1"]
     assert players[1].split() == ["second", "(playout-1000)", "1", "2.000", "0", "0", "1"]

@@ -102,14 +102,18 @@ class AnalysisEngine:
     def answers(self, lines: Iterable[bytes]) -> Iterator[Answer]:
         """An answer to each line, until the lines end and all are answered.
 
-        Lines are read by a thread, which waits while enough of them are here.
+        Lines are read by a thread, which waits while enough of them are here. Where they cannot
+        be read any more, that is raised.
         """
-        waiting: Queue[bytes | None] = Queue(self._at_once)
+        waiting: Queue[bytes | ZerofleetError | None] = Queue(self._at_once)
 
         def read() -> None:
-            for line in lines:
-                waiting.put(line)
-            waiting.put(None)
+            try:
+                for line in lines:
+                    waiting.put(line)
+                waiting.put(None)
+            except ZerofleetError as error:
+                waiting.put(error)
 
         Thread(target=read, daemon=True).start()
         ended = False
@@ -119,6 +123,8 @@ class AnalysisEngine:
                     line = waiting.get(block=not self._in_flight)
                 except Empty:
                     break
+                if isinstance(line, ZerofleetError):
+                    raise line
                 if line is None:
                     ended = True
                 elif line.strip():

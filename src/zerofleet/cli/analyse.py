@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -26,6 +25,7 @@ from zerofleet.cli.output import print_table
 from zerofleet.errors import BadText
 from zerofleet.games import Game
 
+STANDARD_INPUT = 0
 CHUNK_BYTES = 1 << 16
 
 
@@ -71,8 +71,8 @@ def analyse(
     if game is None:
         raise BadText("GAME is missing, such as connect4; or --json for requests that name theirs")
     position = position_of(game, text, seed)
-    print(position, end="", flush=True)
     with analysing_player(game, player, num_simulations, seconds) as analysing:
+        print(position, end="", flush=True)
         analysis = analysing.analyse(position, seed)
     print(analysis.summary())
     header = ("action", "visits", "policy", "value", "prior")
@@ -99,7 +99,7 @@ def analysing_player(
 
 
 def answer_requests(defaults: Defaults, at_once: int) -> None:
-    for answer in AnalysisEngine(defaults, at_once).answers(lines_of(sys.stdin.fileno())):
+    for answer in AnalysisEngine(defaults, at_once).answers(lines_of(STANDARD_INPUT)):
         print(json.dumps(answer), flush=True)
 
 
@@ -109,8 +109,15 @@ def lines_of(descriptor: int) -> Iterator[bytes]:
     Read without a buffer of Python's: a thread that waits in one blocks the end of the process.
     """
     rest = b""
-    while chunk := os.read(descriptor, CHUNK_BYTES):
+    while chunk := read_some(descriptor):
         *whole, rest = (rest + chunk).split(b"\n")
         yield from whole
         rest = rest[: MOST_LINE_BYTES + 1]
     yield rest
+
+
+def read_some(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, CHUNK_BYTES)
+    except OSError as error:
+        raise BadText(f"standard input cannot be read: {error.strerror}") from None

@@ -25,6 +25,7 @@ from zerofleet.errors import BadText
 from zerofleet.games import GameRecord, read_games
 from zerofleet.games.formats import FORMATS
 
+SEATS = ("first", "second")
 LINE_SHOWN = 6
 """Moves behind the better one."""
 
@@ -109,7 +110,7 @@ def print_turns(found: Review) -> None:
     rows = [
         (
             str(verdict.turn.ply + 1),
-            name_of(found, verdict.turn.player),
+            SEATS[verdict.turn.player],
             played_text(verdict),
             verdict.mark,
             "not looked at" if verdict.points_lost is None else f"{verdict.points_lost:.2f}",
@@ -144,7 +145,7 @@ def print_summary(found: Review) -> None:
 
 def name_of(found: Review, player: int) -> str:
     name = found.record.players[player]
-    return f"{('first', 'second')[player]}{f' ({name})' if name else ''}"
+    return f"{SEATS[player]} ({name})" if name else SEATS[player]
 
 
 def played_text(verdict: Verdict) -> str:
