@@ -8,7 +8,8 @@ import pytest
 
 from zerofleet import config
 from zerofleet.cli import main
-from zerofleet.cli.report_data import opening_tree, with_progress
+from zerofleet.cli.report_data import at_their_steps, opening_tree, with_progress
+from zerofleet.cli.report_elo import elo_curve
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog
 from zerofleet.run_folders import create_or_open
@@ -110,6 +111,59 @@ def test_time_is_counted_over_sessions_and_ratings_know_the_games_before_them() 
     found = with_progress(records)
     assert [record["trained_s"] for record in found] == [10, 12, 15, 15]
     assert [record["run_games"] for record in found] == [5, 5, 9, 9]
+
+
+def test_a_rating_stands_where_its_weights_were_made_and_those_of_step_0_at_minute_0() -> None:
+    records = [
+        {"kind": "status", "step": 0, "elapsed_s": 10, "games": 5},
+        {"kind": "rating", "step": 0, "elapsed_s": 12},
+        {"kind": "status", "step": 90, "elapsed_s": 20, "games": 9},
+        {"kind": "status", "step": 200, "elapsed_s": 30, "games": 20},
+        {"kind": "rating", "step": 90, "elapsed_s": 33},
+        {"kind": "rating", "step": 300, "elapsed_s": 40},
+    ]
+    found = with_progress(records)
+    kinds = ([each for each in found if each["kind"] == kind] for kind in ("rating", "status"))
+    ratings = at_their_steps(*kinds)
+    assert [each["trained_s"] for each in ratings] == [0, 20, 40]
+    assert [each["run_games"] for each in ratings] == [0, 9, 20]
+
+
+def rating_against(opponent: str, step: int) -> dict[str, Any]:
+    score = {"games": 8, "score": 0.6, "low": 0.4, "high": 0.8, "pairs": [0, 1, 1, 1, 1]}
+    progress = {"trained_s": 6.0 * step, "run_games": step, "points": 0.2}
+    return {"opponent": opponent, "step": step, **score, **progress}
+
+
+def test_the_elo_curve_begins_at_minute_0_with_the_first_weights() -> None:
+    curve = elo_curve([rating_against(name, 10) for name in ("random", "start")])
+    assert curve is not None
+    assert [(each.step, each.trained_s, each.run_games) for each in curve.steps] == [
+        (0, 0, 0),
+        (10, 60, 10),
+    ]
+    assert curve.steps[0].elo == curve.opponents["start"]
+    rated = elo_curve([rating_against(name, at) for name in ("random", "start") for at in (0, 9)])
+    assert rated is not None
+    assert [each.step for each in rated.steps] == [0, 9]
+
+
+@pytest.mark.parametrize(("game", "unit"), [("beastybar", "reward"), ("backgammon", "points")])
+def test_only_backgammon_has_points_per_game(
+    game: str,
+    unit: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+    rating = {**rating_against("random", 1), "elapsed_s": 1}
+    del rating["step"], rating["trained_s"], rating["run_games"]
+    with create_or_open("new", config.load(game)) as run, MetricsLog(run.folder) as log:
+        log.append("rating", 1, rating)
+    reported(capsys, "new")
+    page = (run.folder / "report" / "index.html").read_text()
+    assert re.findall(r">(\w+) per game", page) == [unit]
 
 
 def test_the_opening_tree_counts_games_by_how_they_began() -> None:

@@ -19,7 +19,8 @@ newest."""
 @dataclass(frozen=True)
 class RunData:
     """A run as its report shows it. Records are in order, each with `trained_s` (seconds trained
-    until then, over all sessions) and `run_games` (games of the run until then)."""
+    until then, over all sessions) and `run_games` (games of the run until then); of a rating, until
+    its weights were made."""
 
     run: Run
     config: Config
@@ -53,13 +54,14 @@ def collect(run: Run) -> RunData:
     has_records = (run.folder / metrics.FILE_NAME).exists()
     records = with_progress(list(metrics.read(run.folder))) if has_records else []
     log = LoggedGames(run.episodes, run.game(), run.name)
+    statuses = [record for record in records if record["kind"] == "status"]
     return RunData(
         run=run,
         config=read(run.config_path),
         game=log.game,
-        statuses=[record for record in records if record["kind"] == "status"],
+        statuses=statuses,
         losses=[record for record in records if record["kind"] == "train"],
-        ratings=[record for record in records if record["kind"] == "rating"],
+        ratings=at_their_steps([each for each in records if each["kind"] == "rating"], statuses),
         sampled_games=log.sampled(GAMES_SAMPLED),
         newest_games=[each.episode for each in log.newest(GAMES_SAMPLED)],
         faults=list(log.faults.values()),
@@ -80,6 +82,18 @@ def with_progress(records: list[Record]) -> list[Record]:
             run_games = record.get("games", run_games)
         trained_s = earlier_sessions_s + elapsed_s
         found.append(record | {"trained_s": trained_s, "run_games": run_games})
+    return found
+
+
+def at_their_steps(ratings: list[Record], statuses: list[Record]) -> list[Record]:
+    """The ratings with trained_s and run_games of when the weights were made: a rating is written
+    when its games are over, and the weights of step 0 were there at the start."""
+    found = []
+    for rating in ratings:
+        reached = next((each for each in statuses if each["step"] >= rating["step"]), rating)
+        if rating["step"] == 0:
+            reached = {"trained_s": 0.0, "run_games": 0}
+        found.append(rating | {name: reached[name] for name in ("trained_s", "run_games")})
     return found
 
 

@@ -21,9 +21,9 @@ body { background: var(--ground); color: var(--text); margin: 0 auto; max-width:
        padding: 1.5rem; font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
 p.faint, figcaption, td.faint { color: var(--faint); }
-figure { margin: 0; } img { max-width: 100%; } .wide { overflow-x: auto; }
+figure { margin: 0; } .wide { overflow-x: auto; } img { width: 100%; min-width: 36rem; }
 table { border-collapse: collapse; } th, td { text-align: left; padding: .2rem 1.2rem .2rem 0;
-       border-bottom: 1px solid var(--line); } td { overflow-wrap: anywhere; }
+       border-bottom: 1px solid var(--line); } td + td { overflow-wrap: anywhere; }
 td.number, th.number { text-align: right; white-space: nowrap; }
 .boards { display: flex; flex-wrap: wrap; gap: .8rem; max-height: 40rem; overflow-y: auto; }
 .boards div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
@@ -31,7 +31,8 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 pre { margin: .3rem 0 0; font: 12px/1.25 ui-monospace, monospace; }
 .columns { columns: 24rem; column-gap: 2rem; }
 .columns table { break-inside: avoid; width: 100%; table-layout: fixed; margin-bottom: 1rem; }
-.columns td { vertical-align: top; padding-right: .6rem; } .columns td:first-child { width: 62%; }
+.columns td { vertical-align: top; padding-right: .6rem; font-size: .85rem;
+       overflow-wrap: anywhere; } .columns td:first-child { width: 65%; }
 """
 
 SECTIONS = (
@@ -111,7 +112,7 @@ def faint(text: str) -> str:
 def figure(title: str, caption: str, png: bytes) -> str:
     source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return (
-        f'<figure><img alt="{escape(title)}" src="{source}">'
+        f'<figure><div class="wide"><img alt="{escape(title)}" src="{source}"></div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
@@ -123,7 +124,7 @@ def table(header: list[str], rows: list[list[str]], numbers: set[str]) -> str:
             for name, cell in zip(header, row, strict=True)
         )
 
-    head = f"<tr>{cells('th', header)}</tr>" if any(header) else ""
+    head = f"<tr>{cells('th', header)}</tr>" if "".join(header).strip() else ""
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     return f"<table>{head}{body}</table>"
 

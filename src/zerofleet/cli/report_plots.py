@@ -55,19 +55,16 @@ def strength(data: RunData) -> Figure:
     for axes, along in ((elo_over_time, minutes), (elo_over_games, games)):
         draw_with_interval(axes, along, elo, low, high, COLOURS[0], "this run")
         for opponent, opponents_elo in curve.opponents.items():
-            if opponent == START:  # the curve begins there
-                axes.annotate(
-                    START,
-                    (0, opponents_elo),
-                    (3, -3),
-                    textcoords="offset points",
-                    va="top",
-                    color=GREY,
-                    fontsize=7,
-                )
-                continue
-            axes.axhline(opponents_elo, color=GREY, linewidth=0.8, linestyle=":")
-            axes.annotate(opponent, (0, opponents_elo), color=GREY, fontsize=7, va="bottom")
+            if opponent != START:  # the curve begins there
+                axes.axhline(opponents_elo, color=GREY, linewidth=0.8, linestyle=":")
+            axes.annotate(
+                opponent,
+                (0, opponents_elo),
+                (3, 1),
+                textcoords="offset points",
+                color=GREY,
+                fontsize=7,
+            )
     elo_over_time.set_ylabel(f"Elo ({curve.anchor} = 0)")
 
     for number, opponent in enumerate(opponents_in(data.ratings)):
