@@ -47,6 +47,18 @@ def test_a_built_game_keeps_the_contract(sticks: zf.games.Game) -> None:
     assert zf.games.check(sticks, num_games=200).longest <= 21
 
 
+@pytest.mark.long
+def test_a_player_is_shown_its_observation_where_something_is_hidden(tmp_path: Path) -> None:
+    plain = "return zf::own_facts("
+    hidden = "zf::Facts facts = zf::own_facts("
+    path = changed(tmp_path, plain, hidden)
+    text = path.read_text().replace("3, 3, 21);", "3, 3, 21); facts.hidden = true; return facts;")
+    path.write_text(text)
+    position = zf.games.build(path).from_text("6 1 0")
+    assert position.describe(0) == {"observation": [6, 1, 1]}
+    assert position.describe() == {"text": "6 1 0"}
+
+
 def test_a_lost_number_of_sticks_is_left_to_the_other(sticks: zf.games.Game) -> None:
     # From 0 sticks up: with 4 left and 3 just taken, taking 1 leaves 3 of which 3 wins for the
     # other, taking 2 leaves 2 of which 1 wins; so 4 is lost, and 6 is won by taking 2.

@@ -102,11 +102,17 @@ class Match:
             f"games   {self.num_games} ({self.num_games // 2} pairs, seed {self.seed}): "
             f"won {self.wins}, drawn {self.draws}, lost {self.losses}",
             f"score   {self.score:.1%}  (95 % interval {low:.1%} to {high:.1%})",
-            f"points  {points.mean:+.3f} per game  ({points.low:+.3f} to {points.high:+.3f})",
+            f"{reward_unit(self.game)}  {points.mean:+.3f} per game  "
+            f"({points.low:+.3f} to {points.high:+.3f})",
         ]
         if self.num_cut_off:
             lines.append(f"cut off {self.num_cut_off} games at {self.game.max_plies} plies: draws")
         return "\n".join(lines)
+
+
+def reward_unit(game: Game) -> str:
+    """What rewards are called: points in backgammon; elsewhere points may be another thing."""
+    return "points" if game.name == "backgammon" else "reward"
 
 
 def pair_means(values: Sequence[float]) -> list[float]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from zerofleet.arena.match_result import reward_unit
 from zerofleet.cli.report_data import RunData
 from zerofleet.cli.runs import duration_text, size_text, value_text
 from zerofleet.games import Episode, Game
@@ -160,7 +161,7 @@ def gpu_facts(statuses: list[Record]) -> list[list[str]]:
 def last_ratings(data: RunData) -> str:
     if not data.ratings:
         return faint("None yet.")
-    reward = f"{'points' if data.game.name == 'backgammon' else 'reward'} per game"
+    reward = f"{reward_unit(data.game)} per game"
     header = ["opponent", "score", "95 % interval", reward, "games", "at step"]
     rows = [
         [
