@@ -139,7 +139,9 @@ def test_a_run_of_another_format_is_refused_by_name() -> None:
         made("c4")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 1, "id": 3}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[" * 100_000, "[]", '{"format": 1}', '{"format": 1, "id": 3}']
+)
 def test_a_damaged_run_is_refused_by_name(text: str) -> None:
     (made("c4").folder / "run.json").write_text(text)
     with pytest.raises(BadBytes, match=r"runs/c4/run\.json is damaged: "):

@@ -146,7 +146,13 @@ def read_run(folder: Path) -> Run:
             )
         facts = RunFacts.model_validate_json(text)
         return Run(folder, facts, is_foreign=(folder / UNPACKED).exists())
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError, ValidationError) as error:
+    except (
+        OSError,
+        json.JSONDecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        ValidationError,
+    ) as error:
         raise BadBytes(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 

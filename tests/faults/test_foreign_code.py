@@ -258,6 +258,8 @@ VERBS = [
     ("rate connect4 run:x --games 2", 2),
     ("play connect4 --against run:x", 2),
     ("judge run:x", 2),
+    ("analyse connect4 --player run:x", 2),
+    ("review run:x#0", 2),
     ("export x x.onnx", 2),
     ("train connect4 --run x --steps 1", 2),
 ]

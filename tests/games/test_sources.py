@@ -233,3 +233,8 @@ def test_rules_that_lie_in_a_run_folder_are_not_run(here: Path, tmp_path: Path) 
     facts.write_text(facts.read_text().replace(f"{here}/pick.py", str(planted)))
     with pytest.raises(Inconsistent, match="lies in a run folder"):
         find("mine").game()
+
+
+def test_an_option_may_be_called_as_an_argument_is() -> None:
+    with pytest.raises(Unsupported, match="name"):
+        zf.games.get("connect4", name="gomoku")

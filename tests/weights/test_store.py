@@ -126,3 +126,12 @@ def test_old_versions_are_let_go_but_not_rated_or_kept_ones(tmp_path):
     assert store.versions() == [1, 2, 3, 4]
     assert len(list(tmp_path.iterdir())) == 10
     assert (tmp_path / "000000002.rating").read_text() == rated
+
+
+def test_weights_under_the_number_of_others_are_refused(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(1))
+    for ending in ("json", "safetensors"):
+        (tmp_path / f"000000001.{ending}").rename(tmp_path / f"000000009.{ending}")
+    with pytest.raises(BadWeights, match="weights 9 refused: they say that they are 1"):
+        store.load(9)

@@ -45,7 +45,7 @@ MAX_LINES = 12
 """Of what a compiler says that are shown."""
 
 
-def build(header: str | Path, **options: int | str) -> Game:
+def build(header: str | Path, /, **options: int | str) -> Game:
     """The game in a header, with these options; those not given have their defaults.
 
     The first time takes as long as the compiler does, some ten seconds.

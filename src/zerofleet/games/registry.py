@@ -15,7 +15,7 @@ def option_specs(name: str) -> list[OptionSpec]:
     return _core.option_specs(name)
 
 
-def get(name: str, **options: int | str) -> Game:
+def get(name: str, /, **options: int | str) -> Game:
     """A game with these options; those not given have their defaults.
 
     `name` is one of `names()`, or says where a game of one's own is: "sticks.py:Sticks",

@@ -67,7 +67,7 @@ def read_graph(folder: Path) -> Graph:
             shapes=dict(manifest["shapes"]),
             inputs=dict(manifest["inputs"]),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadWeights(f"{path} refused: {error!r}") from None
     if unknown := graph.inputs.keys() - graph.shapes.keys():
         raise BadWeights(f"{path} refused: it takes {min(unknown)}, which no weights have")

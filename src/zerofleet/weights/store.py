@@ -82,7 +82,10 @@ class WeightsStore:
         if version not in self.versions():
             known = ", ".join(map(str, self.versions())) or "none"
             raise BadWeights(f"{self.folder} has no weights of step {version}; it has: {known}")
-        return read_weights(self.tensors_path(version), f"weights {version}")
+        weights = read_weights(self.tensors_path(version), f"weights {version}")
+        if weights.version != version:
+            raise BadWeights(f"weights {version} refused: they say that they are {weights.version}")
+        return weights
 
     def load_newest(self) -> tuple[Weights | None, list[str]]:
         """The newest good version, if any, and what was wrong with newer ones."""
@@ -147,7 +150,7 @@ def read_weights(path: Path, name: str) -> Weights:
         data = path.read_bytes()
         version, spec = int(manifest["version"]), dict(manifest["spec"])
         expected = str(manifest["sha256"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadWeights(f"{name} refused: {error}") from error
     got = hashlib.sha256(data).hexdigest()
     if got != expected:
