@@ -30,7 +30,9 @@ def with_plugins(verb: Callable[..., None]) -> Callable[..., None]:
         verb(**arguments)
 
     signature = inspect.signature(verb)
-    option = inspect.Parameter("plugin", inspect.Parameter.KEYWORD_ONLY, default=None)
+    option = inspect.Parameter(
+        "plugin", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=PluginFiles
+    )
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), option]
     )
