@@ -3,7 +3,7 @@
 As a plugin of the command line:
 
     zerofleet train connect4 --plugin examples/custom_network.py --set network.preset=mlp --run mlp
-    zerofleet match connect4 run:mlp random --plugin examples/custom_network.py
+    zerofleet export mlp mlp.onnx --plugin examples/custom_network.py
 
 or as a script: python examples/custom_network.py
 """

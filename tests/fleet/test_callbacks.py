@@ -82,9 +82,9 @@ def test_a_deterministic_run_with_callbacks_comes_out_the_same_even_broken_off_i
 
     def broken(on_step):
         callbacks = {"on_step": on_step, "on_version": lambda info: None}
-        zf.train("tictactoe", run="broken", steps=20, settings=DETERMINISTIC, **callbacks)
+        zf.train("tictactoe", run="broken", steps=12, settings=DETERMINISTIC, **callbacks)
 
-    zf.train("tictactoe", run="whole", steps=20, settings=DETERMINISTIC)
+    zf.train("tictactoe", run="whole", steps=12, settings=DETERMINISTIC)
     with pytest.raises(ZeroDivisionError):
         broken(on_step)
     broken(lambda info: None)

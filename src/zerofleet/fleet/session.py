@@ -37,7 +37,7 @@ from zerofleet.training import (
     train_together,
 )
 from zerofleet.training.loop import REPORT_EVERY_S
-from zerofleet.weights import WeightsStore, write_graph
+from zerofleet.weights import WeightsStore, remove_graph, write_graph
 
 
 class Session:
@@ -170,6 +170,7 @@ class Session:
         try:
             graph = exported(network.spec)
         except Unsupported as error:
+            remove_graph(self.run.folder)  # that of an earlier start computes something else
             self.screen.say(f"run:{self.run.name} needs torch to play: {error}")
         else:
             self.disk.write(lambda: write_graph(self.run.folder, graph))

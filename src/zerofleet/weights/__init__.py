@@ -1,7 +1,7 @@
 """Versioned weights: published, found, checked before use. Bytes only: no network is known here."""
 
 from zerofleet.weights.best import BestWeights, all_best, best_folder, best_of, find_best
-from zerofleet.weights.graph import Graph, has_graph, read_graph, write_graph
+from zerofleet.weights.graph import Graph, has_graph, read_graph, remove_graph, write_graph
 from zerofleet.weights.store import (
     BadWeights,
     OlderWeights,
@@ -26,5 +26,6 @@ __all__ = [
     "read_graph",
     "read_weights",
     "refusing_older_weights",
+    "remove_graph",
     "write_graph",
 ]

@@ -49,6 +49,12 @@ def write_graph(folder: Path, graph: Graph) -> None:
         write_whole(folder / name, data)
 
 
+def remove_graph(folder: Path) -> None:
+    """Leaves a folder without a graph, the manifest going first."""
+    for name in (GRAPH_MANIFEST, GRAPH):
+        (folder / name).unlink(missing_ok=True)
+
+
 def has_graph(folder: Path) -> bool:
     """Whether a folder has a graph, whole or damaged."""
     return (folder / GRAPH_MANIFEST).exists()
