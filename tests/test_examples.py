@@ -34,6 +34,7 @@ def test_custom_network_is_trained_exported_and_played_from_the_command_line(
     )
     assert ran.status == 0, ran.errors
     assert "mlp network of" in ran.output
+    assert f"--run r {' '.join(NETWORK)}" in ran.output  # how to resume it
     onnx_file = runs_folder / "r.onnx"
     assert Ran(capsys, "export", "r", str(onnx_file), *NETWORK).status == 0
     position = zf.games.get("gomoku", size=3, line=3).new_position()

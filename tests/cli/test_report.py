@@ -1,6 +1,7 @@
 """zerofleet report: the page about a run."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 
 from zerofleet import config
 from zerofleet.cli import main
-from zerofleet.cli.report_data import at_their_steps, opening_tree, with_progress
+from zerofleet.cli.report_data import at_their_steps, collect, opening_tree, with_progress
 from zerofleet.cli.report_elo import elo_curve
+from zerofleet.cli.report_plots import losses
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog
 from zerofleet.run_folders import create_or_open
@@ -219,3 +221,16 @@ def test_the_example_in_the_help_of_report_runs(
     example = re.search(r"Example: zerofleet report (.+)", reported(capsys, "--help").out)
     assert example
     assert reported(capsys, *example[1].split()).out == "report of c4: c4-report/index.html\n"
+
+
+def test_the_plot_of_losses_shows_every_term_also_a_negative_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
+    terms = {f"loss/term{number}": float(number) for number in range(9)} | {"loss/bonus": -3.0}
+    records = [{"step": step, "loss": 1.0, **terms} for step in (1, 2)]
+    with create_or_open("r", config.load("tictactoe")) as run:
+        data = replace(collect(run), losses=records)
+    (axes,) = losses(data).axes
+    assert len(axes.lines) == 11
+    assert axes.get_ylim()[0] <= -3

@@ -5,7 +5,7 @@ The ground is transparent and text grey, so that they can be read on light and o
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
@@ -106,13 +106,13 @@ def draw_with_interval(
 def losses(data: RunData) -> Figure:
     figure, (axes,) = panels(1, 1)
     names = [name for name in data.losses[-1] if name == "loss" or name.startswith("loss/")]
-    for colour, name in zip(COLOURS, names, strict=False):
+    for colour, name in zip(cycle(COLOURS), names, strict=False):
         drawn = [record for record in data.losses if record.get(name) is not None]
         steps, values = [each["step"] for each in drawn], [each[name] for each in drawn]
         axes.plot(steps, values, color=colour, label=name.removeprefix("loss/"))
     axes.set_xlabel("training step")
     axes.set_ylabel("loss")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))  # a custom term may be negative
     put_legend(axes)
     return figure
 

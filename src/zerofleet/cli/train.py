@@ -1,12 +1,13 @@
 """zerofleet train"""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from zerofleet import metrics
+from zerofleet import metrics, plugins
 from zerofleet.cli.arguments import GameOptions, option_values
 from zerofleet.cli.live import LiveScreen
 from zerofleet.cli.output import print_table
@@ -163,7 +164,8 @@ def say_what_now(run: Run, game: str) -> None:
             ],
             numbers=("games", "score", "step"),
         )
-    print(f"go on with: {program_name()} train {game} --run {run.name}")
+    named = "".join(f" --plugin {shlex.quote(path)}" for path in plugins.loaded())
+    print(f"go on with: {program_name()} train {game} --run {run.name}{named}")
     print(f"play it:    {program_name()} play {game} --against run:{run.name}")
     try:
         print(f"report:     {write_report(run)}")
