@@ -8,6 +8,7 @@ import torch
 import zerofleet as zf
 from zerofleet import infer
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
+from zerofleet.infer.onnx_evaluator import as_array
 
 
 def assert_answers(evaluator, observations_BN, expected):
@@ -108,6 +109,11 @@ def test_a_network_in_training_does_not_change_its_evaluator(
             parameter.zero_()
     assert network.training
     assert_answers(evaluator, observations_BN, expected(1))
+
+
+def test_weights_of_one_number_keep_their_shape():
+    assert as_array(torch.tensor(2.0), "float32").shape == ()
+    assert as_array(np.ones((2, 3))[:, ::2], "float32").flags.c_contiguous
 
 
 def test_an_evaluator_needs_a_thread(make_network):

@@ -48,10 +48,8 @@ def test_best_plays_a_match_a_game_and_an_analysis_without_torch(tmp_path):
     match = ["match", "connect4", "best,sims=8", "playout-8", "--games", "2", "--threads", "1"]
     analyses = (
         "import zerofleet as zf\n"
-        "from zerofleet.infer.load import load_file\n"
-        "from zerofleet.weights import find_best\n"
         "game = zf.games.get('connect4')\n"
-        "evaluator = load_file(find_best(game.name, game.options).path, game)\n"
+        "evaluator = zf.load('best', game=game)\n"
         "found = zf.search.analyse(game.from_text('414141'), evaluator, num_simulations=50)\n"
         "print('best', found.best_action)\n"
     )
@@ -94,10 +92,8 @@ def test_weights_without_a_graph_or_for_another_device_say_in_one_line_that_they
     for how in ("device='cuda'", "kind='torch'"):
         loads = (
             "import zerofleet as zf\n"
-            "from pathlib import Path\n"
-            "from zerofleet.infer.load import load_file\n"
             "try:\n"
-            f"    load_file(Path({str(best)!r}), zf.games.get('connect4'), {how})\n"
+            f"    zf.load('best', game='connect4', {how})\n"
             "except zf.errors.Unsupported as error:\n"
             "    print(error)\n"
         )

@@ -84,4 +84,5 @@ class OnnxEvaluator:
 
 def as_array(weight: Any, dtype: str) -> NDArray[Any]:
     """An array as it is, or a tensor, perhaps of a GPU that trains."""
-    return np.ascontiguousarray(weight if isinstance(weight, np.ndarray) else weight.cpu(), dtype)
+    array = weight if isinstance(weight, np.ndarray) else weight.cpu()
+    return np.asarray(array, dtype, order="C")
