@@ -15,7 +15,7 @@ from command_line import TRAIN_ONLY, ZEROFLEET, ran_without
 from zerofleet.cli.play import game_and_opponent
 from zerofleet.cli.play_pictures import picture
 from zerofleet.cli.play_record import GameRecord, read_record
-from zerofleet.games import get
+from zerofleet.games import get, read_games
 from zerofleet.run_folders import find
 
 ALMOST_WON = """\
@@ -104,7 +104,7 @@ def test_a_turn_of_backgammon_is_written_whole_and_dice_are_shown(tmp_path: Path
     dice = rf"({turn[1]}-{turn[2]}|{turn[2]}-{turn[1]})"
     assert re.search(rf"^opening roll {dice}: you begin$", ran.stdout, re.MULTILINE)
     ran = played(seated, turn[3], folder=tmp_path)
-    assert f"; {turn[3]}; " in ran.stdout
+    assert f"; {turn[3].replace(' ', '; ')}; " in ran.stdout
     told = r"random rolls \d-\d\nrandom plays (\S+) .*\n  \1: from (your point \d+|the bar) to your"
     assert re.search(told, ran.stdout)
 
@@ -251,6 +251,9 @@ def test_the_example_in_the_help_of_play_runs(tmp_path: Path) -> None:
             "tictactoe --load almost.txt --option size=4",
             "--option does not go with --load: a saved game has its options",
         ),
+        ("connect4 --load two.moves", "two.moves has 2 games; take one of them out: "),
+        ("gomoku --load two.moves", "two.moves: it is a game of connect4, not of gomoku"),
+        ("gomoku --load bad.sgf", "bad.sgf: it is no SGF"),
         ("tictactoe --load bad.txt", "bad.txt: seat must be first or second, got third"),
     ],
 )
@@ -258,11 +261,48 @@ def test_bad_input_to_play_is_one_clear_line_and_exit_status_2(
     tmp_path: Path, arguments: str, message: str
 ) -> None:
     (tmp_path / "almost.txt").write_text(ALMOST_WON)
+    (tmp_path / "two.moves").write_text("4453\n44\n" if "connect4" in arguments else "44\n")
+    (tmp_path / "bad.sgf").write_text("4453")
     (tmp_path / "bad.txt").write_text(ALMOST_WON.replace("first", "third"))
     ran = played(arguments, folder=tmp_path)
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"zerofleet: {message}")
     assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "typed"),
+    [("connect4", "mine.moves", "4"), ("gomoku --option size=9", "mine.sgf", "e5")],
+)
+def test_a_game_saved_in_the_format_of_other_programs_goes_on(
+    tmp_path: Path, name: str, file: str, typed: str
+) -> None:
+    seated = f"{name} --against random --seat first --seed 1"
+    ran = played(seated, typed, f"save {file}", "quit", folder=tmp_path)
+    (saved,) = read_games(tmp_path / file)
+    assert len(saved.actions) == 2
+    loaded = f"{name.split()[0]} --load {file} --against random"
+    ran = played(loaded, "quit", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "you are first, against random" in ran.stdout  # who is to move
+    assert f"moves: {typed}; " in ran.stdout
+
+
+def test_a_format_of_another_game_is_refused_when_saving(tmp_path: Path) -> None:
+    ran = played("connect4 --against random --seat first", "save mine.sgf", folder=tmp_path)
+    assert "mine.sgf cannot be written: SGF's GM[4] is five in a row" in ran.stdout
+    assert not (tmp_path / "mine.sgf").exists()
+
+
+def test_a_turn_borne_off_by_both_dice_is_saved_move_by_move(tmp_path: Path) -> None:
+    # 2/off with 2 and 1 is one action, or a whole turn; a turn is what a person types.
+    points = [2, 1, *[0] * 21, -1]
+    start = get("backgammon").from_describe({"points": points, "dice": [2, 1]})
+    record = GameRecord("backgammon", start.game, 0, "random", [start])
+    record.play_text("2/off")
+    assert record.moves == ["2/1", "1/off"]
+    (tmp_path / "game.txt").write_text(record.text())
+    assert read_record(tmp_path / "game.txt", "backgammon").position == record.position
 
 
 @pytest.mark.parametrize("name", ["connect4", "gomoku", "backgammon", "beastybar"])

@@ -12,9 +12,10 @@ from rich.console import Console
 from zerofleet.arena import player
 from zerofleet.cli.arguments import GameName, GameOptions, game_of
 from zerofleet.cli.play_game import Board, Habits
-from zerofleet.cli.play_record import SEATS, GameRecord, read_record
+from zerofleet.cli.play_record import GameRecord, read_record
 from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source
+from zerofleet.games.formats.text import SEATS
 from zerofleet.run_folders import Run, find
 from zerofleet.run_games import game_text
 from zerofleet.run_summaries import list_runs
@@ -55,7 +56,8 @@ def play(
         bool, typer.Option("--thoughts", help="Show the opponent's thoughts at each move.")
     ] = False,
     load: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Go on with a game that was saved.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Go on with a saved game; also .sgf, .mat, .moves."),
     ] = None,
 ) -> None:
     """Play against an agent in the terminal.
@@ -72,6 +74,8 @@ def play(
         if option:
             raise Inconsistent("--option does not go with --load: a saved game has its options")
         record = read_record(load, name, against)
+        if not record.against:
+            record.against = strongest(record.game)
         if seat is not None:
             record.person = person
     else:
@@ -111,9 +115,14 @@ def game_and_opponent(
             raise Inconsistent(f"{against} has learnt {learnt.name}, not {name}")
         return learnt, against, None
     newest = newest_run(name, wanted, any_variant=name == wanted.name and not options)
-    if find_best(wanted.name, wanted.options):
+    if strongest(wanted) == BEST:
         return wanted, BEST, newest
     return (newest.game(wanted), f"run:{newest.name}", None) if newest else (wanted, STRANGER, None)
+
+
+def strongest(game: Game) -> str:
+    """Who plays a game that no run of the person has learnt."""
+    return BEST if find_best(game.name, game.options) else STRANGER
 
 
 def newest_run(name: str, wanted: Game, any_variant: bool) -> Run | None:

@@ -22,7 +22,8 @@ from zerofleet.cli.play_pictures import (
 from zerofleet.cli.play_record import GameRecord
 from zerofleet.cli.play_rules import rules_text
 from zerofleet.errors import ZerofleetError
-from zerofleet.games import Position, is_source
+from zerofleet.games import Position, is_source, write_games
+from zerofleet.games.formats import format_of
 from zerofleet.program import program_name
 from zerofleet.search import analyse
 
@@ -37,7 +38,8 @@ a move as people write it, such as {example}; or
   hint        what a search would play for you
   thoughts    what the opponent thought at its last move
   undo        take back your last move
-  save FILE   write the game down; zerofleet play … --load FILE goes on
+  save FILE   write the game down; zerofleet play … --load FILE goes on. FILE.sgf (Gomoku),
+              FILE.mat (backgammon) and FILE.moves (Connect Four) are for other programs too
   resign      give the game up
   quit        leave; Ctrl-D and Ctrl-C do too"""
 
@@ -193,10 +195,17 @@ class Board:
         if not name:
             self.say("save needs the name of a file: save FILE")
             return
+        path = Path(name)
         try:
-            Path(name).write_text(self.record.text(), encoding="utf-8")
+            if format_of(path) == "text":
+                path.write_text(self.record.text(), encoding="utf-8")
+            else:
+                write_games(path, [self.record.as_played()])
         except OSError as error:
             self.say(f"{name} cannot be written: {error.strerror}")
+            return
+        except ZerofleetError as error:
+            self.say(f"{name} cannot be written: {error}")
             return
         self.say(f"saved; go on with: {program_name()} play {self.record.name} --load {name}")
 
