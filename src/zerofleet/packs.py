@@ -289,7 +289,7 @@ def write_file(source: IO[bytes], target: Path, max_bytes: int, list_path: Path)
                     raise TooLarge(f"{list_path}: the pack holds more than it says")
                 file.write(chunk)
     except (FileExistsError, NotADirectoryError):
-        raise BadBytes(f"{list_path}: {target.name} is there twice") from None
+        raise BadBytes(f"{list_path}: {target.name} is there twice, or in a file") from None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
