@@ -44,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-USE_NETWORKS = {analyse, export, gate, gomocup, judge, match, play, rate, report, train}
+USE_NETWORKS = {analyse, export, gate, gomocup, judge, match, play, rate, report, review, train}
 for verb in (
     games,
     check,
