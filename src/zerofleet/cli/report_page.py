@@ -91,9 +91,7 @@ def page(data: RunData, plots: dict[str, bytes]) -> str:
         f"<title>{name}: zerofleet</title><style>{STYLE}</style></head><body>"
         f"<h1>{name}</h1>{faint(game_text(data.run.facts.game, data.run.facts.options))}"
         + facts(data)
-        + "".join(
-            faint(f"Damaged: {fault}; the rest of that file is left out.") for fault in data.faults
-        )
+        + "".join(faint(f"Damaged: {fault}; that is left out.") for fault in data.faults)
         + section("Last ratings", last_ratings(data))
         + figures
         + section("A game", sample_game(data.sample, data.game))

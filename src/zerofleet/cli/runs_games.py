@@ -54,7 +54,7 @@ def runs_games(
     else:
         list_games(chosen)
     for fault in log.faults.values():
-        print(f"{fault}; the rest of that file is left out", file=sys.stderr)
+        print(f"{fault}; that is left out", file=sys.stderr)
 
 
 def selected(log: LoggedGames, order: str, result: str | None, limit: int) -> list[LoggedGame]:
