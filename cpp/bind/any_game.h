@@ -58,6 +58,8 @@ class AnyCheck {
     virtual ~AnyCheck() = default;
     // Plays so many more games; gives what was seen in all of them so far.
     virtual Result<CheckReport> run(int num_games) = 0;
+    // Where it is, or was when a game's own code threw: "game 3, ply 5: ".
+    virtual const std::string& where() const = 0;
 };
 
 // One search; see search/search.h.

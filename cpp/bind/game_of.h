@@ -97,6 +97,7 @@ class CheckOf final : public AnyCheck {
   public:
     CheckOf(const typename P::Options& options, uint64_t seed) : checker_(options, seed) {}
     Result<CheckReport> run(int num_games) override { return checker_.run(num_games); }
+    const std::string& where() const override { return checker_.where(); }
 
   private:
     GameChecker<P> checker_;

@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
     m.doc() = "The C++ core of zerofleet.";
     // A game that lives until the process ends is no fault, though nanobind would print a page.
     nanobind::set_leak_warnings(false);
+    nanobind::register_exception_translator(zf::translate_rules_failed);
     m.attr("CHANCE") = int(zf::kChance);
     m.attr("OVER") = int(zf::kOver);
     m.attr("MAX_OUTCOMES") = zf::kMaxOutcomes;

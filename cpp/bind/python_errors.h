@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <exception>
+
 #include "base/result.h"
 
 namespace zf {
@@ -31,6 +33,41 @@ namespace zf {
     const nanobind::object type = nanobind::module_::import_("zerofleet.errors").attr(class_name());
     PyErr_SetString(type.ptr(), error.text.c_str());
     throw nanobind::python_error();
+}
+
+inline void set_rules_failed(const std::string& text) {
+    const nanobind::object type =
+        nanobind::module_::import_("zerofleet.errors").attr("RulesFailed");
+    PyErr_SetString(type.ptr(), text.c_str());
+}
+
+// Needs the interpreter's lock.
+[[noreturn]] inline void raise_rules_failed(const std::string& text) {
+    set_rules_failed(text);
+    throw nanobind::python_error();
+}
+
+// What a game's own C++ code throws, as RulesFailed; everything else is left to nanobind. The core
+// itself throws nothing but for want of memory.
+inline void translate_rules_failed(const std::exception_ptr& thrown, void*) {
+    const auto failed = [](const std::string& what) {
+        set_rules_failed("the game's own code threw " + what);
+    };
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const nanobind::python_error&) {
+        throw;
+    } catch (const nanobind::builtin_exception&) {
+        throw;
+    } catch (const nanobind::cast_error&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& error) {
+        failed(error.what());
+    } catch (...) {
+        failed("something that is no std::exception");
+    }
 }
 
 // The value, or the error raised.

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "bind/python_arrays.h"
 #include "bind/python_described.h"
@@ -55,11 +57,29 @@ void play_from_text(const PyGame& game, PyPosition& position, const std::string&
     value_or_raise(position.core->play_from_text(text));
 }
 
+// Where the newest check is, for a process that dies of it.
+const std::string* place_of_check = nullptr;
+
+// Lets this process say on standard error where its check was when the game's own code crashes it.
+void tell_crashes() {
+    static char stack[1 << 16];  // its own: the other one may have overflowed
+    const stack_t apart{stack, 0, sizeof stack};
+    sigaltstack(&apart, nullptr);
+    struct sigaction action = {};
+    action.sa_flags = SA_ONSTACK | SA_RESETHAND;  // what comes back to the fault then ends by it
+    action.sa_handler = [](int) {
+        if (place_of_check && write(2, place_of_check->data(), place_of_check->size()) < 0) return;
+    };
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+        sigaction(number, &action, nullptr);
+}
+
 struct PyCheck {
     PyGame game;
     std::unique_ptr<AnyCheck> core;
 
     CheckReport run(int num_games) {
+        place_of_check = &core->where();
         return value_or_raise(game.run_unlocked([&] { return core->run(num_games); }));
     }
 };
@@ -93,7 +113,12 @@ void bind_game(nb::module_& m) {
 
     nb::class_<PyCheck>(m, "Check", "A check of a game that is under way.")
         .def("run", &PyCheck::run, "num_games"_a,
-             "Plays so many more games, a multiple of 16; raises at the first fault.");
+             "Plays so many more games, a multiple of 16; raises at the first fault.")
+        .def_prop_ro(
+            "where", [](const PyCheck& check) { return check.core->where(); },
+            "Where it is, or was when the game's own code raised: \"game 3, ply 5: \".");
+    m.def("tell_crashes", tell_crashes,
+          "A process that a game's own code crashes says on standard error where its check was.");
 
     nb::class_<RandomGames>(m, "RandomGames", "What came of games between random players.")
         .def_ro("num_games", &RandomGames::num_games)

@@ -105,7 +105,9 @@ class PySelfPlay {
   private:
     void raise_fault() {
         const std::string fault = driver_->fault();
-        if (!fault.empty()) raise({Error::Kind::bad_text, fault});
+        if (fault.empty()) return;
+        if (driver_->rules_failed()) raise_rules_failed(fault);
+        raise({Error::Kind::bad_text, fault});
     }
 
     static void require_shape(const std::string& name, const Rows& rows, size_t num_rows,

@@ -27,6 +27,9 @@ class GameChecker {
     GameChecker(const typename P::Options& options, uint64_t seed)
         : options_(options), facts_(P::facts(options)), rng_(seed) {}
 
+    // Where it is now: "game 3, ply 5: ".
+    const std::string& where() const { return where_; }
+
     Result<CheckReport> run(int num_games) {
         where_ = "facts: ";
         refuse(fault_in_facts(facts_, P::option_specs()));
@@ -73,7 +76,8 @@ class GameChecker {
             check_end(position);
         } else {
             ++report_.num_cut_off;
-            require(facts_.num_chance_outcomes > 0, "the game is not over after max_plies");
+            require(facts_.num_chance_outcomes > 0, "the game is not over after max_plies (" +
+                                                        std::to_string(facts_.max_plies) + ")");
         }
     }
 
@@ -255,8 +259,10 @@ class GameChecker {
         require(mine >= 0 && mine < outcomes && theirs >= 0 && theirs < outcomes,
                 "outcome must be an index of outcomes");
         if (!fault_.empty()) return;
-        require(facts_.outcomes[mine].opposite == theirs,
-                "the players' outcomes are not each other's opposite");
+        require(
+            facts_.outcomes[mine].opposite == theirs,
+            "the players' outcomes are not each other's opposite: " + facts_.outcomes[mine].name +
+                " for the first, " + facts_.outcomes[theirs].name + " for the second");
         for (const int player : {0, 1}) check_observation(position, player);
         check_texts(position);
     }

@@ -108,10 +108,17 @@ class Driver {
         return sum;
     }
 
-    // What went wrong, if anything: a batch answered with numbers that are not finite.
+    // What went wrong, if anything: a batch answered with numbers that are not finite, or what a
+    // game's own code threw.
     std::string fault() {
         const std::lock_guard lock(mutex_);
         return fault_;
+    }
+
+    // Whether that was the game's own code.
+    bool rules_failed() {
+        const std::lock_guard lock(mutex_);
+        return rules_failed_;
     }
 
     // Ends the threads after the group each one is at. Games under way are dropped; finished ones
@@ -155,8 +162,23 @@ class Driver {
                 work_waiting_.wait(lock, [&] { return stopping_ || !to_search_.empty(); });
                 if (stopping_) return;
             }
-            work_once(evaluator, worker);
+            try {
+                work_once(evaluator, worker);
+            } catch (const std::exception& error) {
+                fail(error.what());
+            } catch (...) {
+                fail("something that is no std::exception");
+            }
         }
+    }
+
+    // Tells whoever waits. The group that a game's own code threw in is not played on.
+    void fail(const std::string& what) {
+        const std::lock_guard lock(mutex_);
+        rules_failed_ = true;
+        fault_ = facts_->name + ": the game's own code threw " + what;
+        outbox_filled_.notify_all();
+        episodes_ready_.notify_all();
     }
 
     // Plays one group on; false if none is waiting for it.
@@ -241,6 +263,7 @@ class Driver {
     std::deque<uint32_t> to_search_, outbox_;
     std::vector<std::vector<uint8_t>> episodes_;
     std::string fault_;
+    bool rules_failed_ = false;
     bool stopping_ = false;
 
     OwnEvaluator here_;  // for work in the caller's thread

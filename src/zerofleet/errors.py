@@ -32,6 +32,10 @@ class Inconsistent(ZerofleetError, ValueError):
     """Well-formed, but it contradicts the rules, or the contract of a game."""
 
 
+class RulesFailed(ZerofleetError, RuntimeError):
+    """The code of a custom game raised, threw or crashed."""
+
+
 class DiskFull(ZerofleetError):
     """There is no room to write; what was there before is as it was, and it can be tried again."""
 
@@ -47,6 +51,7 @@ __all__ = [
     "EngineFailed",
     "IllegalAction",
     "Inconsistent",
+    "RulesFailed",
     "TooLarge",
     "Unsupported",
     "ZerofleetError",

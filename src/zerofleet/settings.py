@@ -143,11 +143,11 @@ class SelfPlayConfig(Section):
     remembers none, but where hands are hidden the opponent's priors, in each game apart: 512 bytes
     per simulation, 16 MiB at most. Pays where games share openings and the network is slow."""
 
-    num_groups: CountOrZero = 0
+    num_groups: Annotated[int, Field(ge=0, le=2**12)] = 0
     """Groups of games. While one is evaluated the others search: with too few, one side waits. 0:
     two where a thread searches and evaluates by turns; with a GPU five more than search threads."""
 
-    games_per_group: CountOrZero = 512
+    games_per_group: Annotated[int, Field(ge=0, le=2**16)] = 512
     """Games in a group, so also leaves in a batch. More uses a GPU better; fewer finish games, and
     new weights are used, sooner. 0: measured at the start, doubled as long as that makes the device
     a tenth faster."""
@@ -217,7 +217,7 @@ class ReplayConfig(Section):
 class TrainConfig(Section):
     """How the network learns."""
 
-    batch_size: Count = 1024
+    batch_size: Annotated[int, Field(ge=1, le=2**20)] = 1024
     """Samples per step. Larger is smoother and uses a GPU better, with fewer steps per game."""
 
     learning_rate: Annotated[float, Field(gt=0, le=10)] = 1e-3

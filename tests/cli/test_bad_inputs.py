@@ -33,6 +33,18 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "settings come from a preset or a file, not from both: fast and own.yaml; name one",
         ),
         ("train connect4 --config own.yaml", "own.yaml: stop.steps must be greater than or equal"),
+        (
+            "train connect4 --set selfplay.games_per_group=100000000",
+            "--set selfplay.games_per_group=100000000: selfplay.games_per_group must be less than",
+        ),
+        (
+            "train connect4 --set train.batch_size=1000000000",
+            "--set train.batch_size=1000000000: train.batch_size must be less than or equal to 1",
+        ),
+        (
+            "train connect4 --preset fast --set replay.window_positions=4000000000",
+            "replay.window_positions=4000000000: so many positions of connect4 take ",
+        ),
         ("match connect4 random random --games 10000000000", "--games 10,000,000,000 is over 1,0"),
         ("rate connect4 heuristic --games 10000000000", "--games 10,000,000,000 is over 1,000,0"),
     ],

@@ -22,11 +22,24 @@ def status(elapsed_s: float, **values: object) -> Record:
         (
             *("step", "games", "positions", "window", "samples", "simulations", "inferences"),
             *("batches", "rows_computed", "device_busy_s", "device_queue_s", "inference_s"),
-            *("search_s", "waiting_to_play_s", "training_s", "intake_s", "waiting_to_train_s"),
+            *(
+                "truncated",
+                "search_s",
+                "waiting_to_play_s",
+                "training_s",
+                "intake_s",
+                "waiting_to_train_s",
+            ),
         ),
         0,
     )
-    rest = {"kind": "status", "loss": None, "waiting": "nobody", "elapsed_s": elapsed_s}
+    rest = {
+        "kind": "status",
+        "loss": None,
+        "waiting": "nobody",
+        "stall": "",
+        "elapsed_s": elapsed_s,
+    }
     return {**zeros, **rest, **values}
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import Ran
 
 import zerofleet as zf
 from zerofleet import _core
-from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
+from zerofleet.errors import BadBytes, BadText, Inconsistent, RulesFailed, Unsupported
 from zerofleet.games.build import cache_folder, find_compiler
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "7-your-own-game.md"
@@ -224,3 +225,52 @@ def test_a_library_built_with_other_headers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "torn.so").write_bytes(library.read_bytes()[:100])
     with pytest.raises(BadBytes, match=r"torn\.so cannot be loaded"):
         _core.load_game(str(tmp_path / "torn.so"), [])
+
+
+# ---- code that fails
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Throws at ply 2, or crashes there where the environment says so."""
+    begin = "void play(zf::Action action) {"
+    fault = (
+        'if (left < 18 && std::getenv("CRASH")) { volatile int* none = nullptr; *none = 1; }'
+        'if (left < 18) throw std::runtime_error("out of sticks");'
+    )
+    path = tmp_path_factory.mktemp("failing") / "failing.h"
+    includes = "#include <cstdlib>\n#include <stdexcept>\n"
+    path.write_text(includes + STICKS.replace(begin, begin + fault))
+    return path
+
+
+@pytest.mark.long
+def test_what_its_code_throws_is_named_with_game_and_ply(
+    failing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = Ran(capsys, "check", str(failing))
+    assert ran.status == 2
+    thrown = r"the game's own code threw out of sticks"
+    assert re.fullmatch(rf"zerofleet: sticks: game 0, ply \d+: {thrown}\n", ran.errors)
+    with pytest.raises(RulesFailed, match=rf"^sticks: {thrown}"):
+        list(zf.selfplay.play(zf.games.build(failing), num_episodes=1, num_threads=1))
+    with pytest.raises(RulesFailed, match=rf"^{thrown}"):
+        zf.search.analyse(zf.games.build(failing).from_text("17 1 0"), num_simulations=8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("verb", ["check", "train"])
+def test_a_crash_of_its_code_is_named_with_game_ply_and_signal(
+    failing: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+) -> None:
+    monkeypatch.setenv("CRASH", "1")
+    ran = Ran(capsys, verb, str(failing))
+    assert ran.status == 2
+    assert re.match(
+        rf"zerofleet: {failing}: game 0, ply \d+: the game's own code crashed \(SIGSEGV\); the "
+        "check had seed 1",
+        ran.errors,
+    )

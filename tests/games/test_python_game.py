@@ -8,7 +8,7 @@ from kuhn import Kuhn, TossedKuhn, TwoQueens
 from nim import Nim
 
 import zerofleet as zf
-from zerofleet.errors import BadText, IllegalAction, Inconsistent
+from zerofleet.errors import BadText, IllegalAction, Inconsistent, RulesFailed
 
 
 class Gamble:
@@ -205,9 +205,11 @@ def test_an_exception_in_the_users_code_comes_out_as_it_is() -> None:
                 raise OutOfSticksError("no sticks")
             super().play(action)
 
-    for call in (lambda: zf.games.check(Broken), lambda: zf.search.analyse(Broken())):
-        with pytest.raises(OutOfSticksError, match="no sticks"):
-            call()
+    with pytest.raises(OutOfSticksError, match="no sticks"):
+        zf.search.analyse(Broken())
+    with pytest.raises(RulesFailed, match="game 0, ply 4: OutOfSticksError: no sticks") as failed:
+        zf.games.check(Broken)
+    assert isinstance(failed.value.__cause__, OutOfSticksError)
 
 
 def test_ctrl_c_in_the_users_code_comes_out() -> None:
@@ -243,14 +245,17 @@ def shuffle_in_the_order_held(self: Kuhn, player: int, seed: int) -> None:
         (changed(Nim, to_move=lambda self: 0), "to_move must be .* got <bound method"),
         (changed(Nim, rewards=lambda self: [0.5, -0.5]), r"rewards\(\) gave \[0.5, -0.5\]; the "),
         (changed(Nim, rewards=lambda self: [1]), r"rewards\(\) must give two numbers"),
-        (changed(Nim, rewards=lambda self: [1, 1]), "outcomes are not each other's opposite"),
+        (
+            changed(Nim, rewards=lambda self: [1, 1]),
+            "outcomes are not each other's opposite: win for the first, win for the second",
+        ),
         (
             changed(Nim, observe=lambda self, player: np.zeros(2)),
             r"observe\(0\) gave 16 bytes, observation_bytes is 2 \(an array must be of uint8\)",
         ),
         (changed(Nim, copy=lambda self: 3), r"copy\(\) must give its own class, got 3"),
         (changed(Nim, copy=lambda self: self), r"playing on what copy\(\) gave changed"),
-        (changed(Nim, max_plies=3), "not over after max_plies"),
+        (changed(Nim, max_plies=3), r"game 0, end: the game is not over after max_plies \(3\)"),
         (
             changed(Gamble, chance_outcomes=lambda self: [(0, 0.5)]),
             r"probabilities add up to 0\.50* instead of 1",

@@ -34,6 +34,7 @@ from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
+from zerofleet.games.sources import OWN_MODULE
 from zerofleet.program import program_name
 
 PYTHONS_FORMAT = warnings.formatwarning
@@ -127,10 +128,21 @@ def error_text(error: Exception) -> str | None:
         library = (error.name or "").partition(".")[0]
         extra = dict(required_libraries()).get(library)
         return f"{error}; pip install 'zerofleet[{extra}]'" if extra else None
+    if place := place_in_custom_game(error):
+        return f"{place}: {type(error).__name__}: {error}"
     if isinstance(error, MemoryError) or is_torchs_out_of_memory(error):
         details = str(error).partition("\n")[0]
         return f"there is not enough memory{f': {details}' if details else ''}"
     return None
+
+
+def place_in_custom_game(error: Exception) -> str:
+    """File and line of a custom game's code that raised an error; empty where it was not such."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for frame, line in reversed(frames):
+        if str(frame.f_globals.get("__name__")).startswith(OWN_MODULE):
+            return f"{frame.f_code.co_filename}:{line}"
+    return ""
 
 
 def is_torchs_out_of_memory(error: Exception) -> bool:

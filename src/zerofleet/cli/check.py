@@ -6,8 +6,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from zerofleet.cli.arguments import GameName, GameOptions, Seed, game_of
-from zerofleet.games import check as check_game
+from zerofleet.cli.arguments import GameName, GameOptions, Seed, option_values
+from zerofleet.games.check_apart import check_named
 
 
 def check(
@@ -20,7 +20,6 @@ def check(
 
     Example: zerofleet check gomoku --option size=9 --games 200
     """
-    game = game_of(name, option)
     print(f"checking {name}", flush=True)
     console = Console(stderr=True)
     done = 0
@@ -33,12 +32,12 @@ def check(
                 done = num_games_done
                 progress.update(task, completed=done)
 
-            report = check_game(game, num_games, seed, show_progress)
+            report = check_named(name, option_values(option), num_games, seed, show_progress)
     except KeyboardInterrupt:
         print(f"stopped; no fault in {done} games")
         raise
     print(
         f"no fault in {report.num_games} games, {report.num_plies} plies "
-        f"(longest game {report.longest}, cut off {report.num_cut_off}, "
+        f"(longest game {report.longest}, truncated {report.num_cut_off}, "
         f"draws of hidden cards tested {report.num_resampling_tests})"
     )

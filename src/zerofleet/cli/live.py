@@ -86,6 +86,8 @@ class LiveScreen:
         for row in rating_rows(list(self._ratings.values())):
             stages.add_row(*row)
         notes = [Text(losses_text(self._losses))]
+        if newest and newest["stall"]:
+            notes.append(Text(newest["stall"], style="bold"))
         if self._doing:
             notes.append(Text(self._doing, style="italic", overflow="ellipsis", no_wrap=True))
         return Group(self._heading(newest, pace), stages, *notes)

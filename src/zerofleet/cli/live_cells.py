@@ -17,10 +17,13 @@ def self_play_cells(
     if status is None:
         # A deterministic run has no status: clocks are not the same every time.
         return UNKNOWN, "by turns" if config.run.deterministic else "starting", ""
+    so_far = f"{status['games']:,} games"
+    if status["truncated"]:
+        so_far += f"\n{status['truncated']:,} truncated"
     if pace is None:
-        return f"{status['games']:,} games", UNKNOWN, ""
+        return so_far, UNKNOWN, ""
     return (
-        f"{status['games']:,} games",
+        so_far,
         f"{rate_text(pace.games_per_s, 'game')}\n{pace.simulations_per_s:,.0f} simulations/s",
         f"{waits_text(pace.self_play_waits, 'trainer')}\nsearch {pace.search:.0%}",
     )

@@ -15,6 +15,7 @@ from zerofleet.cli.report import write_report
 from zerofleet.cli.report_data import last_of_each_opponent
 from zerofleet.config import Config
 from zerofleet.errors import ZerofleetError
+from zerofleet.fleet.first_check import check_first
 from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
@@ -88,6 +89,9 @@ def train(
         typer.Option("--deterministic/--no-deterministic", help="Slow, but repeatable by bits."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Other seeds, other runs.")] = None,
+    checks: Annotated[
+        bool, typer.Option("--check/--no-check", help="A custom game is checked first.")
+    ] = True,
     track: Annotated[
         Tracker, typer.Option(help="Where curves are drawn; TensorBoard has them in any case.")
     ] = "tensorboard",
@@ -119,12 +123,16 @@ def train(
         name = default_name(game, config_file.stem) if run is None else check_name(run)
     else:
         name, preset = name_and_preset(game, run, preset, overrides)
-    config = config_for(name, game, preset, config_file, overrides, option_values(option))
+    options = option_values(option)
+    checked = check_first(game, options, name, print) if checks else ""
+    config = config_for(name, game, preset, config_file, overrides, options)
 
     # Only now: it loads torch.
     from zerofleet.fleet.api import train_run
 
-    trained = train_run(name, config, [track], screen_for(name, config), start_from, restart)
+    trained = train_run(
+        name, config, [track], screen_for(name, config), start_from, restart, checked=checked
+    )
     say_what_now(trained, game)
 
 

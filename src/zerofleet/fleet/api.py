@@ -11,9 +11,11 @@ from zerofleet.config import Config
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
 from zerofleet.fleet.devices import plan_devices
+from zerofleet.fleet.first_check import check_first, remember
 from zerofleet.fleet.group_sizes import refuse_unsaid_size
 from zerofleet.fleet.local import train as train_here
 from zerofleet.fleet.machine import name_and_preset
+from zerofleet.fleet.memory import refuse_too_large
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.games import Game
 from zerofleet.infer.load import network_of, weights_named
@@ -37,6 +39,7 @@ def train(
     device: str | None = None,
     seed: int | None = None,
     settings: Sequence[str] = (),
+    check: bool = True,
     loss_terms: Mapping[str, LossTerm] | None = None,
     on_step: OnStep | None = None,
     on_version: OnVersion | None = None,
@@ -49,6 +52,7 @@ def train(
     but for those given here. A new run begins with random weights, or with those that `start_from`
     names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH". With `restart` a run that exists
     begins again at step 0: its games stay, its checkpoints and later weights are removed.
+    A custom game is checked first, unless `check` is False.
 
     `loss_terms` are custom losses by name, see `zf.training.register_loss_term`; one weighs 1
     unless the setting `train.loss_terms` has another weight.
@@ -77,9 +81,17 @@ def train(
         ),
     ]
     name, preset = name_and_preset(game, run, preset, overrides)
+    checked = check_first(game, options, name, print) if check else ""
     config = with_loss_terms(config_for(name, game, preset, None, overrides), loss_terms or {})
     callbacks = Callbacks(on_step, on_version)
-    return train_run(name, config, start_from=start_from, restart=restart, callbacks=callbacks)
+    return train_run(
+        name,
+        config,
+        start_from=start_from,
+        restart=restart,
+        callbacks=callbacks,
+        checked=checked,
+    )
 
 
 def with_loss_terms(config: Config, terms: Mapping[str, LossTerm]) -> Config:
@@ -107,13 +119,18 @@ def train_run(
     start_from: str | None = None,
     restart: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
+    checked: str = "",
 ) -> Run:
-    """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case."""
+    """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case.
+
+    `checked` is what zerofleet.fleet.first_check has found in order, for the run to remember.
+    """
     # A run cannot change its network, so a wrong one is refused before there is a run; and so are
     # devices that are not there, and settings that do not go together.
     plan_devices(config)
     refuse_unsaid_size(config)
     game = games.get(config.game.name, **config.game.options)
+    refuse_too_large(config, game)
     network = nets.build(game, config.network.preset, **config.network.options)
     find_loss_terms(config.train.loss_terms)
     first = None
@@ -128,6 +145,7 @@ def train_run(
         if restart:
             forget_training(run)
         refuse_without_checkpoints(run)
+        remember(run, checked)
         if first is not None:
             WeightsStore(run.weights).publish(first)
         sinks = open_sinks(

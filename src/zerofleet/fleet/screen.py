@@ -66,7 +66,10 @@ def status_line(status: Record, pace: Pace | None) -> str:
         ]
     if gpu := gpu_texts(status):
         parts.append(" ".join(gpu))
-    return ", ".join([*parts, f"waiting: {status['waiting']}"])
+    if status["truncated"]:
+        parts.append(f"{status['truncated']:,} truncated")
+    parts.append(f"waiting: {status['waiting']}")
+    return "; ".join([", ".join(parts), *filter(None, [status["stall"]])])
 
 
 def gpu_texts(status: Record) -> list[str]:

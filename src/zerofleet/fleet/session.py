@@ -272,7 +272,9 @@ class Session:
 
     def write_status(self, workers: Sequence[Worker]) -> None:
         elapsed_s = time.monotonic() - self.started_s
-        values = status_values(elapsed_s, self.loop, workers) | gpu_values(self.gauges)
+        values = status_values(elapsed_s, self.loop, workers, self.game.max_plies) | gpu_values(
+            self.gauges
+        )
         self.metrics.append("status", self.loop.step_count, values)
 
     def _first_words(self) -> str:

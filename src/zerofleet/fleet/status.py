@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from zerofleet.infer.nvml import GpuGauge
+from zerofleet.replay import Replay
 from zerofleet.selfplay.worker import Worker
 from zerofleet.training import TrainingLoop
 
 
 def status_values(
-    elapsed_s: float, loop: TrainingLoop, workers: Sequence[Worker]
+    elapsed_s: float, loop: TrainingLoop, workers: Sequence[Worker], max_plies: int
 ) -> dict[str, Any]:
     """Counts are of the whole run where they are games, positions or samples, else of this session;
     seconds are sums over the threads of a role."""
@@ -34,7 +35,25 @@ def status_values(
         "intake_s": loop.times.intake_s,
         "waiting_to_train_s": loop.times.waiting_for_games_s,
         "waiting": limiter.waiting,
+        "truncated": loop.replay.num_truncated,
+        "stall": stall_text(loop.replay, max_plies),
     }
+
+
+def stall_text(replay: Replay, max_plies: int) -> str:
+    """Why nothing is trained now, in words; empty where something is."""
+    limiter, position, num_truncated = replay.limiter, replay.log.position, replay.num_truncated
+    if limiter.waiting != "trainer":
+        return ""
+    truncated = f"truncated at max_plies {max_plies:,}"
+    if num_truncated and num_truncated == position.num_episodes:
+        return f"{num_truncated:,} games, all {truncated}: nothing to learn from"
+    why = ""
+    if position.num_episodes == 0:
+        why = "; no game is over yet"
+    elif 2 * num_truncated > position.num_episodes:
+        why = f"; {num_truncated:,} of {position.num_episodes:,} games were {truncated}"
+    return f"training waits for {limiter.positions_missing:,} more positions{why}"
 
 
 def gpu_values(gauges: Sequence[GpuGauge]) -> dict[str, Any]:

@@ -25,6 +25,9 @@ from zerofleet.errors import BadText, Unsupported
 from zerofleet.games.build import build
 from zerofleet.games.own import from_class
 
+OWN_MODULE = "zerofleet_own_"
+"""What the names of modules of games in files begin with."""
+
 
 def is_source(name: str) -> bool:
     """Whether a text says where a game is written, and is not the name of one of ours."""
@@ -116,7 +119,7 @@ def import_file(path: Path) -> ModuleType:
     except OSError as error:
         raise BadText(f"{path} cannot be read: {error.strerror}") from None
     digest = hashlib.sha256(str(path.absolute()).encode() + code).hexdigest()[:16]
-    name = f"zerofleet_own_{digest}"
+    name = f"{OWN_MODULE}{digest}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)

@@ -7,6 +7,7 @@ quanta where that is more (a quantum is a batch, or the positions of a game), so
 waits for each game of the other. Finished episodes always count; only new moves wait.
 """
 
+import math
 import threading
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -80,6 +81,14 @@ class RateLimiter:
             if not self._self_play_may():
                 return "self-play"
             return "nobody" if self._trainer_may() else "trainer"
+
+    @property
+    def positions_missing(self) -> int:
+        """How many more must be made before the next batch may be trained; 0 where it may now."""
+        with self._changed:
+            num_filling = max(0, self._least_positions - self._state.num_positions)
+            num_samples = self._batch_size - self._samples_left()
+            return num_filling + max(0, math.ceil(num_samples / self._samples_per_position))
 
     def _samples_left(self) -> float:
         """Due and not trained yet; before the least fill none are due."""

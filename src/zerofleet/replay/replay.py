@@ -45,6 +45,9 @@ class Replay:
         self._value_decay = config.value_target_decay
         reached = START if state is None else LogPosition(**state["log"])
         until = reached if exactly else None
+        self.num_truncated = 0 if state is None else int(state.get("num_truncated", 0))
+        """Games that reached max_plies, of which nothing is learnt; without those that were logged
+        after the last checkpoint by a process that died."""
         self.log = EpisodeLog(folder, game, config, until, begin_after=reached)
         try:
             self.window = filled_window(self.log, game, config)
@@ -72,6 +75,7 @@ class Replay:
             "log": asdict(self.log.position),
             "sampler": self.sampler.state,
             "limiter": asdict(self.limiter.state),
+            "num_truncated": self.num_truncated,
         }
 
     def accept(self, episodes: Sequence[bytes]) -> int:
@@ -83,8 +87,10 @@ class Replay:
         decoded = [Episode.decode(data) for data in episodes]
         packed = window_rows(self._game, decoded, self._value_decay)
         is_new = self.log.append(decoded, packed.num_rows.tolist())
+        new = list(compress(decoded, is_new))
+        self.num_truncated += sum(episode.outcome_first_player < 0 for episode in new)
         if not all(is_new):
-            packed = window_rows(self._game, list(compress(decoded, is_new)), self._value_decay)
+            packed = window_rows(self._game, new, self._value_decay)
         self.window.add(packed)
         # One by one: many that had to wait for a trainer are no reason to run so far ahead of it.
         for num_positions in packed.num_rows.tolist():

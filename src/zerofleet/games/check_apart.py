@@ -1,0 +1,111 @@
+"""The check of a game in a process of its own, which a crash of the game's own code ends alone.
+
+For games in C++ from a user's header: a fault there may end the process. The child writes a line of
+JSON for each step on standard output, and where it was on standard error if it crashes.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+from zerofleet import _core
+from zerofleet._core import CheckReport
+from zerofleet.errors import Inconsistent, RulesFailed, ZerofleetError
+from zerofleet.games.check import check
+from zerofleet.games.registry import get
+
+CHILD = f"import sys; from {__name__} import main; main(sys.argv[1])"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a check has seen so far; as zerofleet.games.CheckReport."""
+
+    num_games: int
+    num_plies: int
+    num_cut_off: int
+    num_resampling_tests: int
+    longest: int
+
+
+def check_named(
+    name: str,
+    options: Mapping[str, int | str],
+    num_games: int,
+    seed: int,
+    on_progress: Callable[[int], None] = lambda num_games_done: None,
+    max_s: float | None = None,
+) -> Seen | CheckReport:
+    """As zerofleet.games.check, of a game by its name; that of a header in a process of its own."""
+    if name.endswith(".h"):
+        return check_apart(name, options, num_games, seed, on_progress, max_s)
+    return check(get(name, **options), num_games, seed, on_progress, max_s)
+
+
+def check_apart(
+    source: str,
+    options: Mapping[str, int | str],
+    num_games: int,
+    seed: int,
+    on_progress: Callable[[int], None],
+    max_s: float | None,
+) -> Seen:
+    """Checks the game in a header; RulesFailed says where it crashed."""
+    asked = {
+        "source": source,
+        "options": dict(options),
+        "num_games": num_games,
+        "seed": seed,
+        "max_s": max_s,
+    }
+    command = [sys.executable, "-c", CHILD, json.dumps(asked)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            for line in child.stdout:
+                told = json.loads(line)
+                if "fault" in told:
+                    raise Inconsistent(told["fault"])
+                if "report" in told:
+                    return Seen(**told["report"])
+                on_progress(told["num_games"])
+            errors = child.stderr.read()
+        except BaseException:
+            child.kill()
+            raise
+    status = child.returncode
+    if status >= 0:
+        raise RulesFailed(f"{source}: its check ended with status {status}: {errors.strip()}")
+    where = errors.rpartition("\n")[2] or "before the first game: "
+    raise RulesFailed(
+        f"{source}: {where}the game's own code crashed ({signal.Signals(-status).name}); "
+        f"the check had seed {seed}"
+    )
+
+
+def main(asked: str) -> None:
+    """What the child does."""
+    wanted = json.loads(asked)
+
+    def tell(**values: object) -> None:
+        print(json.dumps(values), flush=True)
+
+    _core.tell_crashes()
+    try:
+        report = check(
+            get(wanted["source"], **wanted["options"]),
+            wanted["num_games"],
+            wanted["seed"],
+            lambda num_games: tell(num_games=num_games),
+            wanted["max_s"],
+        )
+    except ZerofleetError as error:
+        tell(fault=str(error))
+    else:
+        tell(report=asdict(Seen(**{name: getattr(report, name) for name in Seen.__annotations__})))
