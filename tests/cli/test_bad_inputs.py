@@ -45,6 +45,47 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "train connect4 --preset fast --set replay.window_positions=4000000000",
             "replay.window_positions=4000000000: so many positions of connect4 take ",
         ),
+        (
+            "train connect4 --training-devices ,,",
+            "--training-devices must be devices such as cuda:",
+        ),
+        ("train connect4 --minutes nan", "--minutes nan: stop.minutes must be a finite number"),
+        ("train connect4 --run ../x", "a run cannot be called '../x'"),
+        ("train connect4 --preset fast --from nosuch", "'nosuch' names no weights; write best, "),
+        ("train connect4 --set search=3", "--set search=3: search must be a section of settings"),
+        ("train connect4 --set a.b.c.d=1", "--set a.b.c.d=1: unknown setting a; known: game, se"),
+        ("train tictactoe --preset fast --option size=5", "--option size=5: tictactoe: size must"),
+        ("gate random random --game connect4 --elo1 inf", "elo1 must be from -3000 to 3000, got"),
+        ("gate random random --game connect4 --elo0 nan", "elo0 must be from -3000 to 3000, got"),
+        ("gate random random --game connect4 --alpha 0", "alpha must be between 0 and 0.5, got 0"),
+        ("gate random random --game connect4 --max-games 3", "games are played in pairs: max_gam"),
+        ("gate random random", "neither player is a run that knows its game; say --game GAME"),
+        ("match connect4 random random --games 3", "games are played in pairs: num_games must be"),
+        ("match connect4 random playout-0 --games 2", "player 'playout-0': playout-N needs a who"),
+        ("match connect4 random run:x@y --games 2", "player 'run:x@y': @STEP needs a whole numb"),
+        ("match connect4 random file:own.yaml --games 2", "own.yaml refused: "),
+        ("match connect4 random random --save x/y", "x/y cannot be written: x must be a folder"),
+        ("rate connect4 random", "there must be a player besides random"),
+        ("rate connect4 heuristic heuristic", "a player is there twice: heuristic, heuristic"),
+        ("check noclass.py", "noclass.py does not say which class is the game"),
+        ("check nosuch.py:G", "nosuch.py cannot be read: No such file or directory"),
+        ("check os:path", "os has no class path; it has: "),
+        ("check gomoku --option =3", "gomoku: unknown option ; known: line, rule, size"),
+        ("check own.yaml:G", "own.yaml cannot be imported: No module named 'own'"),
+        ("show backgammon xxx", "'xxx' is no position ID; one has 14 characters"),
+        ("analyse connect4 --player run:x", "unknown run x; known: none (in runs)"),
+        ("analyse connect4 --player best,seconds=nan", "player 'best,seconds=nan': seconds=S nee"),
+        ("export x x.onnx", "unknown run x; known: none (in runs)"),
+        ("play connect4 --load nosuch", "nosuch cannot be read: "),
+        ("play connect4 --load own.yaml", "own.yaml: a saved game has lines game, options, "),
+        ("play connect4 --against gomocup:/x", "gomocup:/x plays gomoku, not connect4"),
+        ("report x", "unknown run x; known: none (in runs)"),
+        ("runs show x", "unknown run x; known: none (in runs)"),
+        ("runs pack x out", "unknown run x; known: none (in runs)"),
+        ("runs unpack own.yaml", "own.yaml is not the list of a pack; give the file that ends in"),
+        ("runs rm ../x --yes", "unknown run ../x; known: none (in runs)"),
+        ("runs games x", "unknown run x; known: none (in runs)"),
+        ("review own.yaml", "own.yaml: a saved game has lines game, options, "),
         ("match connect4 random random --games 10000000000", "--games 10,000,000,000 is over 1,0"),
         ("rate connect4 heuristic --games 10000000000", "--games 10,000,000,000 is over 1,000,0"),
     ],
@@ -57,6 +98,12 @@ def test_bad_input_is_one_line_that_names_it(
     assert ran.errors.count("\n") == 1
     assert ran.status == 2
     assert [path.name for path in Path().iterdir()] == ["own.yaml"]
+
+
+def test_a_game_file_that_exits_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ends.py").write_text("import sys\nsys.exit(3)\n")
+    ran = Ran(capsys, "check", "ends.py:G")
+    assert (ran.status, ran.errors) == (2, "zerofleet: ends.py:2: SystemExit: 3\n")
 
 
 def test_a_config_with_only_what_differs_is_for_the_game_of_the_command_line() -> None:

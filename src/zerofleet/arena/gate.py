@@ -28,6 +28,8 @@ PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNSEEN = 1e-3
 """Pairs that a result counts for beforehand, so that one not seen yet is not impossible."""
 NUM_HALVINGS = 50
+MAX_ELO = 3000
+"""Beyond it a score cannot be told from 0 or 1 by any number of games."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Hypotheses:
     """How often a player that is elo1 stronger may be rejected."""
 
     def __post_init__(self) -> None:
+        for name in ("elo0", "elo1"):
+            if not abs(getattr(self, name)) <= MAX_ELO:
+                raise BadText(
+                    f"{name} must be from {-MAX_ELO} to {MAX_ELO}, got {getattr(self, name)}"
+                )
         if not self.elo0 < self.elo1:
             raise BadText(f"elo0 must be below elo1, got {self.elo0} and {self.elo1}")
         for name in ("alpha", "beta"):

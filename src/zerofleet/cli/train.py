@@ -14,7 +14,7 @@ from zerofleet.cli.output import print_table
 from zerofleet.cli.report import write_report
 from zerofleet.cli.report_data import last_of_each_opponent
 from zerofleet.config import Config
-from zerofleet.errors import ZerofleetError
+from zerofleet.errors import BadText, ZerofleetError
 from zerofleet.fleet.first_check import check_first
 from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
@@ -110,8 +110,8 @@ def train(
         "stop.games": games,
         "stop.positions": positions,
         "run.device": device,
-        "run.inference_devices": listed(inference_devices),
-        "run.training_devices": listed(training_devices),
+        "run.inference_devices": listed("--inference-devices", inference_devices),
+        "run.training_devices": listed("--training-devices", training_devices),
         "run.deterministic": deterministic,
         "run.seed": seed,
     }
@@ -142,9 +142,13 @@ def option_of(setting: str, value: object) -> Override:
     return Override((section, name), value, f"--{name.replace('_', '-')} {value}")
 
 
-def listed(names: str | None) -> list[str] | None:
+def listed(option: str, names: str | None) -> list[str] | None:
     """cuda:1,cuda:2 as a list."""
-    return None if names is None else [name for name in names.split(",") if name]
+    if names is None:
+        return None
+    if not all(names.split(",")):
+        raise BadText(f"{option} must be devices such as cuda:1,cuda:2; got {names!r}")
+    return names.split(",")
 
 
 def screen_for(name: str, config: Config) -> Screen:

@@ -45,14 +45,17 @@ def stall_text(replay: Replay, max_plies: int) -> str:
     limiter, position, num_truncated = replay.limiter, replay.log.position, replay.num_truncated
     if limiter.waiting != "trainer":
         return ""
-    truncated = f"truncated at max_plies {max_plies:,}"
     if num_truncated and num_truncated == position.num_episodes:
-        return f"{num_truncated:,} games, all {truncated}: nothing to learn from"
+        return (
+            f"{num_truncated:,} games, all truncated at max_plies {max_plies:,}: nothing to learn "
+            "from"
+        )
     why = ""
     if position.num_episodes == 0:
         why = "; no game is over yet"
     elif 2 * num_truncated > position.num_episodes:
-        why = f"; {num_truncated:,} of {position.num_episodes:,} games were {truncated}"
+        share = f"{num_truncated:,} of {position.num_episodes:,} games"
+        why = f"; {share} were truncated at max_plies {max_plies:,}"
     return f"training waits for {limiter.positions_missing:,} more positions{why}"
 
 

@@ -128,7 +128,7 @@ def import_file(path: Path) -> ModuleType:
     try:
         # Not by Python's loader: it keeps bytecode, and does not see a change within a second.
         exec(compile(code, module.__file__, "exec"), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         frames = traceback.extract_tb(error.__traceback__)
         own_lines = [each.lineno for each in frames if each.filename == module.__file__]
