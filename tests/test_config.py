@@ -147,6 +147,16 @@ def test_differences_are_named_in_full_with_both_values() -> None:
 # ---- refusing
 
 
+def test_weighting_by_surprise_is_refused_where_whole_turns_are_weighed() -> None:
+    with pytest.raises(
+        ZerofleetError, match=r"replay\.surprise_share \(0\.5\) needs searches"
+    ) as said:
+        config.load("backgammon", "fast", overrides=["replay.surprise_share=0.5"])
+    assert "selfplay.whole_turns" in str(said.value)
+    overrides = ["replay.surprise_share=0.5", "selfplay.whole_turns=false"]
+    assert config.load("backgammon", "fast", overrides=overrides).replay.surprise_share == 0.5
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

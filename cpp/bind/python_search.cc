@@ -190,6 +190,7 @@ void bind_search(nb::module_& m) {
                 "Expected rewards; 0 where not visited.")
         .def_ro("priors", &RootResult::priors)
         .def_ro("policy", &RootResult::policy)
+        .def_ro("target", &RootResult::target)
         .def_ro("outcomes_to_move", &RootResult::outcomes_to_move)
         .def_ro("principal_variation", &RootResult::principal_variation)
         .def_ro("best_action", &RootResult::best_action)

@@ -86,21 +86,26 @@ class RowMaker {
         }
     }
 
-    // What searches found from a row's event on: the next search, and of what comes after it
-    // value_decay, up to how the game ended. Without a search after it a row has none.
+    // What searches found from a row's event on: the next search, and of what comes after its turn
+    // value_decay, up to how the game ended. A turn is all that one player does before another, or
+    // chance, acts. Without a search after it a row has none.
     void add_search_outcomes() {
         const size_t num_outcomes = facts_.outcomes.size();
         rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
         std::vector<float> ahead_first_player(num_outcomes, 0.0f);
         ahead_first_player[episode_.outcome_first_player] = float(kOutcomeUnit);
+        std::vector<float> after_turn_first_player;
         bool searched = false;
         size_t row = rows_.observer.size();
         for (size_t at = movers_.size(); at-- > 0;) {
             const std::vector<uint16_t>& found = episode_.events[at].outcomes_to_move;
             searched |= !found.empty();
+            if (at + 1 == movers_.size() || movers_[at] != movers_[at + 1])
+                after_turn_first_player = ahead_first_player;
             for (size_t i = 0; i < found.size(); ++i) {
-                float& ahead = ahead_first_player[in_view_of(movers_[at], i)];
-                ahead = (1 - value_decay_) * float(found[i]) + value_decay_ * ahead;
+                const size_t to = in_view_of(movers_[at], i);
+                ahead_first_player[to] = (1 - value_decay_) * float(found[i]) +
+                                         value_decay_ * after_turn_first_player[to];
             }
             for (; searched && row > 0 && rows_.event[row - 1] == at; --row)
                 for (size_t i = 0; i < num_outcomes; ++i)

@@ -39,21 +39,32 @@ inline bool solve(const Tree& tree, Node& node) {
     return true;
 }
 
-// Passes proofs up the path, from its last edge, as far as they decide nodes.
+inline void move_mean(float& mean_first_player, bool solved, float by) {
+    if (!solved) mean_first_player += by;  // an exact value stays
+}
+
+// Passes proofs up the path, from its last edge, as far as they decide nodes. All visits of an edge
+// that is solved count as exact from then on, those of before too: the means above it are moved by
+// what that changes in their sums, up to where a node is solved itself.
 inline void pass_up_proofs(Tree& tree, std::span<const PathStep> path) {
+    float change = 0;  // of the sum of all values that went through the edge
     for (size_t i = path.size(); i-- > 0;) {
         Node& node = tree.node(path[i].node);
         Edge& edge = tree.edge(node, path[i].edge);
-        if (i + 1 < path.size()) {
+        if (edge.solved) {
+            change = 0;
+        } else if (i + 1 < path.size() && tree.node(path[i + 1].node).solved) {
+            const float exact_first_player = tree.node(path[i + 1].node).mean_first_player;
+            change = float(edge.visits) * (exact_first_player - edge.mean_first_player);
             edge.solved = true;
-            edge.mean_first_player = tree.node(path[i + 1].node).mean_first_player;
+            edge.mean_first_player = exact_first_player;
+        } else {
+            edge.mean_first_player += change / float(edge.visits);
         }
-        if (!edge.solved || !solve(tree, node)) return;
+        const bool decided = edge.solved && solve(tree, node);
+        if (!decided && change == 0) return;
+        move_mean(node.mean_first_player, node.solved, change / float(node.visits));
     }
-}
-
-inline void move_mean(float& mean_first_player, bool solved, float by) {
-    if (!solved) mean_first_player += by;  // an exact value stays
 }
 
 // Counts one visit of this value on every step.
@@ -80,9 +91,15 @@ inline void count_provisionally(Tree& tree, PathStep& step) {
     count_visit(tree, {&step, 1}, step.provisional_first_player);
 }
 
-// Puts the true value in the place of the provisional one.
+// Puts the true value in the place of the provisional one. Where an edge within the path was solved
+// meanwhile, its visits count as exact already, this one too, and the sums above have moved by the
+// exact value less its provisional one: what is left there is the provisional one.
 inline void settle(Tree& tree, std::span<const PathStep> path, float value_first_player) {
-    for (const PathStep& step : path) {
+    size_t num_open = path.size();
+    for (size_t i = path.size() - 1; i-- > 0;)
+        if (tree.edge(tree.node(path[i].node), path[i].edge).solved) num_open = i;
+    if (num_open < path.size()) value_first_player = path[num_open].provisional_first_player;
+    for (const PathStep& step : path.first(num_open)) {
         Node& node = tree.node(step.node);
         Edge& edge = tree.edge(node, step.edge);
         const float change = value_first_player - step.provisional_first_player;

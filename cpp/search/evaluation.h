@@ -120,6 +120,19 @@ class OutcomeTable {
         outcomes[below] += 1 - share;
         outcomes[above] += share;
     }
+    // Moves a distribution to the given mean: towards the best outcome or the worst.
+    void move_mean_to(float mean, float* outcomes) const {
+        const float before = this->mean(outcomes);
+        int end = 0;
+        for (int i = 1; i < count_; ++i)
+            if (mean > before ? scaled_reward_[i] > scaled_reward_[end]
+                              : scaled_reward_[i] < scaled_reward_[end])
+                end = i;
+        if (mean == before) return;
+        const float share = std::min(1.0f, (mean - before) / (scaled_reward_[end] - before));
+        for (int i = 0; i < count_; ++i) outcomes[i] *= 1 - share;
+        outcomes[end] += share;
+    }
 
   private:
     int count_;

@@ -95,27 +95,34 @@ class GumbelRoot {
         return best == kNoIndexInRoot ? fewest : best;
     }
 
-    // The candidate that came through, once the simulations are spent.
+    // The candidate that came through, once the simulations are spent, of those in play (see
+    // improved_policy); where no candidate is in play, the best of the other actions.
     uint32_t best(std::span<const uint32_t> visits, std::span<const float> values_to_move,
-                  float root_value_to_move) {
+                  float root_value_to_move, std::span<const uint8_t> in_play) {
         completed_values(visits, values_to_move, root_value_to_move);
+        const auto better = [&](uint32_t a, uint32_t b) {
+            if (actions_[a].candidate != actions_[b].candidate) return actions_[a].candidate;
+            return visits[a] != visits[b] ? visits[a] > visits[b] : score(a) > score(b);
+        };
         uint32_t best = kNoIndexInRoot;
-        for (uint32_t i = 0; i < actions_.size(); ++i) {
-            if (!actions_[i].candidate) continue;
-            if (best == kNoIndexInRoot || visits[i] > visits[best] ||
-                (visits[i] == visits[best] && score(i) > score(best)))
-                best = i;
-        }
+        for (uint32_t i = 0; i < actions_.size(); ++i)
+            if (in_play[i] && (best == kNoIndexInRoot || better(i, best))) best = i;
         return best;
     }
 
-    // softmax(logits + what the values found say), over all legal actions; no noise in it.
+    // softmax(logits + what the values found say), over the actions in play; no noise in it. At
+    // least one has to be in play: those that proofs leave.
     void improved_policy(std::span<const uint32_t> visits, std::span<const float> values_to_move,
-                         float root_value_to_move, std::vector<float>& policy) {
+                         float root_value_to_move, std::span<const uint8_t> in_play,
+                         std::vector<float>& policy) {
         completed_values(visits, values_to_move, root_value_to_move);
-        policy.resize(actions_.size());
-        for (size_t i = 0; i < actions_.size(); ++i) policy[i] = actions_[i].logit + bonus_[i];
-        softmax(policy.data(), int(policy.size()));
+        scores_.clear();
+        for (size_t i = 0; i < actions_.size(); ++i)
+            if (in_play[i]) scores_.push_back(actions_[i].logit + bonus_[i]);
+        softmax(scores_.data(), int(scores_.size()));
+        policy.assign(actions_.size(), 0);
+        for (size_t i = 0, at = 0; i < actions_.size(); ++i)
+            if (in_play[i]) policy[i] = scores_[at++];
     }
 
     // How much of the root's own evaluation the value of a policy has, and in `shares` how much of
@@ -168,6 +175,7 @@ class GumbelRoot {
     std::vector<RootAction> actions_;
     std::vector<uint32_t> schedule_;
     std::vector<float> bonus_;
+    std::vector<float> scores_;  // scratch
 };
 
 }  // namespace zf

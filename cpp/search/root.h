@@ -16,7 +16,8 @@ struct RootResult {
     std::vector<float> values_to_move;  // expected reward; 0 where not visited
     std::vector<float> priors;          // before noise
     std::vector<float> policy;          // PUCT: share of visits; Gumbel: improved policy
-    std::vector<float> target;          // policy to train on: without visits that only noise caused
+    std::vector<float> target;  // policy to train on and to draw from: without visits that only
+                                // noise caused, and without what proofs rule out
     std::vector<float> outcomes_to_move;  // distribution over the game's outcomes
     std::vector<Action> principal_variation;
     Action best_action = 0;
@@ -81,6 +82,7 @@ class SearchRoot {
             total += float(visits_[i]);
         }
         result.solved = node.solved;
+        read_proofs(tree);
         if (options_.root == RootKind::gumbel && node.kind == NodeKind::decision) {
             choose_by_gumbel(tree, result);
         } else {
@@ -176,13 +178,14 @@ class SearchRoot {
     // The root's value and outcomes: where it is solved those of its best action (of dice: by their
     // probabilities), else what the policy makes of its actions. That is the mean over simulations
     // for PUCT, whose policy they are. For Gumbel it is not: sequential halving spends most of them
-    // on candidates that it drops.
+    // on candidates that it drops. What was proven deeper in the tree, and what a kept tree
+    // brought, is known of values alone: outcomes are moved to the value's mean.
     void report_value(const Tree& tree, const OutcomeTable& table, float total,
                       RootResult& result) {
         const Node& node = tree.node(index_);
         float evaluation_share = 0;
         if (node.solved) {
-            set_shares_of_solved(tree);
+            set_shares_of_solved(tree, result.best_action);
         } else if (options_.root == RootKind::gumbel && node.kind == NodeKind::decision) {
             evaluation_share = gumbel_.value_shares(visits_, result.policy, shares_);
         } else if (total > 0) {
@@ -211,48 +214,51 @@ class SearchRoot {
             for (int i = 0; i < table.count(); ++i) mixed[i] += share * found[i];
         }
         result.value_to_move = node.solved ? sign(player_) * node.mean_first_player : value;
-        result.outcomes_to_move.resize(table.count());
-        for (int i = 0; sum > 0 && i < table.count(); ++i)
-            result.outcomes_to_move[i] = mixed[i] / sum;
-        if (sum == 0) table.with_mean(result.value_to_move, result.outcomes_to_move.data());
+        result.outcomes_to_move.assign(mixed, mixed + table.count());
+        if (sum == 0) return table.with_mean(value, result.outcomes_to_move.data());
+        for (float& each : result.outcomes_to_move) each /= sum;
+        table.move_mean_to(result.value_to_move, result.outcomes_to_move.data());
     }
 
-    void set_shares_of_solved(const Tree& tree) {
+    void set_shares_of_solved(const Tree& tree, Action best) {
         const Node& node = tree.node(index_);
         shares_.assign(actions_.size(), 0);
-        const Edge* best = nullptr;
+        if (node.kind == NodeKind::decision) shares_[number_of(best)] = 1;
+        for (uint32_t i = 0; node.kind == NodeKind::chance && i < node.num_edges; ++i)
+            shares_[number_of(tree.edge(node, i).action)] = tree.edge(node, i).weight;
+    }
+
+    // Fills in_play_: the actions that proofs leave to play and to teach. At a solved root those
+    // that are worth what it is, so at a won one its wins; else all that are not proven lost.
+    void read_proofs(const Tree& tree) {
+        const Node& node = tree.node(index_);
+        in_play_.assign(actions_.size(), !node.solved);
         for (uint32_t i = 0; i < node.num_edges; ++i) {
             const Edge& edge = tree.edge(node, i);
+            uint8_t& in_play = in_play_[number_of(edge.action)];
             if (node.kind == NodeKind::chance) {
-                shares_[number_of(edge.action)] = edge.weight;
-            } else if (edge.solved && (!best || sign(player_) * edge.mean_first_player >
-                                                    sign(player_) * best->mean_first_player)) {
-                best = &edge;
+                in_play = true;
+            } else if (edge.solved) {
+                in_play = node.solved ? edge.mean_first_player == node.mean_first_player
+                                      : sign(player_) * edge.mean_first_player != -1;
             }
         }
-        if (best) shares_[number_of(best->action)] = 1;
     }
 
     void choose_by_gumbel(const Tree& tree, RootResult& result) {
         const float evaluation = evaluation_to_move(tree);
-        gumbel_.improved_policy(visits_, values_, evaluation, result.policy);
+        gumbel_.improved_policy(visits_, values_, evaluation, in_play_, result.policy);
         result.target = result.policy;
-        result.best_action = actions_[gumbel_.best(visits_, values_, evaluation)];
+        result.best_action = actions_[gumbel_.best(visits_, values_, evaluation, in_play_)];
     }
 
-    // Proven wins first, proven losses last, then visits, then value (or prior, without any visit).
+    // Of the actions in play the one with most visits, then value (or prior, without any visit).
     void choose_by_visits(const Tree& tree, float total, RootResult& result) {
-        const Node& node = tree.node(index_);
         result.policy = result.priors;
         for (size_t i = 0; total > 0 && i < actions_.size(); ++i)
             result.policy[i] = float(visits_[i]) / total;
-        const auto rank = [&](size_t i) {
-            const uint32_t at = tree.find_edge(node, actions_[i]);
-            if (at == kNoIndex || !tree.edge(node, at).solved) return 0;
-            return values_[i] == 1 ? 1 : values_[i] == -1 ? -1 : 0;
-        };
         const auto better = [&](size_t a, size_t b) {
-            if (rank(a) != rank(b)) return rank(a) > rank(b);
+            if (in_play_[a] != in_play_[b]) return in_play_[a] > in_play_[b];
             if (visits_[a] != visits_[b]) return visits_[a] > visits_[b];
             return visits_[a] > 0 ? values_[a] > values_[b] : priors_[a] > priors_[b];
         };
@@ -260,37 +266,37 @@ class SearchRoot {
         for (size_t i = 1; i < actions_.size(); ++i)
             if (better(i, best)) best = i;
         result.best_action = actions_[best];
-        result.target = result.policy;
-        if (options_.forced_playouts > 0 && total > 0) prune_target(tree, result.target);
+        result.target.assign(visits_.begin(), visits_.end());
+        if (visits_[best] == 0) {
+            result.target = priors_;
+        } else if (options_.forced_playouts > 0) {
+            prune(tree, actions_[best], result.target);
+        }
+        float sum = 0;
+        for (size_t i = 0; i < actions_.size(); ++i)
+            sum += result.target[i] = in_play_[i] ? result.target[i] : 0;
+        for (float& share : result.target) share /= sum;
     }
 
-    // Takes from each action but the most visited the visits it got by force alone: as many as it
-    // can lose before the search would have chosen it again by itself. A single visit left is
-    // dropped.
-    void prune_target(const Tree& tree, std::vector<float>& target) const {
+    // Takes from each action but the best, which has most visits of those in play, the visits it
+    // got by force alone: as many as it can lose before the search would have chosen it again by
+    // itself. A single visit left is dropped.
+    void prune(const Tree& tree, Action best, std::vector<float>& visits) const {
         const Node& node = tree.node(index_);
         const float scale = rule_.c_puct * exact_sqrt(float(node.visits));
         const auto score = [&](const Edge& edge, float visits) {
             return sign(node.mover) * edge.mean_first_player + scale * edge.weight / (1 + visits);
         };
-        const Edge* most = &tree.edge(node, 0);
-        for (uint32_t i = 1; i < node.num_edges; ++i)
-            if (tree.edge(node, i).visits > most->visits) most = &tree.edge(node, i);
-        const float bar = score(*most, float(most->visits));
-        float total = 0;
-        for (size_t i = 0; i < actions_.size(); ++i) {
-            const uint32_t at = tree.find_edge(node, actions_[i]);
-            float kept = float(visits_[i]);
-            if (at != kNoIndex && &tree.edge(node, at) != most) {
-                const Edge& edge = tree.edge(node, at);
-                const float least = kept - forced_visits(edge, node);
-                while (kept > least && kept > 0 && score(edge, kept - 1) < bar) --kept;
-                if (kept <= 1) kept = 0;
-            }
-            target[i] = kept;
-            total += kept;
+        const Edge& most = tree.edge(node, tree.find_edge(node, best));
+        const float bar = score(most, float(most.visits));
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            const Edge& edge = tree.edge(node, i);
+            if (&edge == &most) continue;
+            float& kept = visits[number_of(edge.action)];
+            const float least = kept - forced_visits(edge, node);
+            while (kept > least && kept > 0 && score(edge, kept - 1) < bar) --kept;
+            if (kept <= 1) kept = 0;
         }
-        for (float& share : target) share /= total;
     }
 
     // The most visited line, down to the first roll of dice.
@@ -323,6 +329,7 @@ class SearchRoot {
     std::vector<float> priors_;  // before noise
     std::vector<uint32_t> visits_;
     std::vector<float> values_;  // in the view of player_, divided by the largest reward
+    std::vector<uint8_t> in_play_;
     std::vector<float> shares_;  // of each action's value in the root's
     RootOutcomes outcomes_;
 };

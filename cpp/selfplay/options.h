@@ -18,9 +18,10 @@ struct SelfPlayOptions {
     // Instead of a search, evaluate every end of the turn (see turn_search.h): as many evaluations
     // as there are ends, and a policy for every decision. Only where nothing is hidden.
     bool whole_turns = false;
-    // Actions are drawn in proportion to visits^(1/temperature); after so many decisions of a game
-    // final_temperature holds. Higher plays more varied and weaker games. 0 plays the best action.
-    // A Gumbel root draws by itself and takes no temperature.
+    // Actions are drawn in proportion to visits^(1/temperature); after so many turns of a game in
+    // which there was something to decide final_temperature holds. Higher plays more varied and
+    // weaker games. 0 plays the best action. A Gumbel root draws by itself and takes no
+    // temperature.
     float temperature = 1;
     float final_temperature = 0;
     uint32_t temperature_drop_move = 30;

@@ -1,6 +1,8 @@
 // Plays one game after another against itself, a leaf at a time.
 #pragma once
 
+#include <utility>
+
 #include "base/random.h"
 #include "record/episode.h"
 #include "selfplay/decider.h"
@@ -66,7 +68,8 @@ class SelfPlayer {
         episode_.sequence = sequence_;
         episode_.start = position_.write_start();
         decider_.begin_game();
-        decisions_in_game_ = 0;
+        turns_in_game_ = 0;
+        decided_in_turn_ = false;
     }
 
     // Rolls dice and plays what is forced up to a decision. False if the game ended instead; the
@@ -112,13 +115,13 @@ class SelfPlayer {
         num_simulations_ += result.num_simulations;
         tree_bytes_ = std::max(tree_bytes_, result.num_bytes);
         ++num_decisions_;
-        ++decisions_in_game_;
+        decided_in_turn_ = true;
         deciding_ = false;
         play(std::move(event));
     }
 
     Action choose(const RootResult& result) {
-        const bool early = decisions_in_game_ < options_.temperature_drop_move;
+        const bool early = turns_in_game_ < options_.temperature_drop_move;
         const float temperature = early ? options_.temperature : options_.final_temperature;
         if (!decider_.takes_temperature() || temperature <= 0 || result.solved)
             return result.best_action;
@@ -139,7 +142,9 @@ class SelfPlayer {
     void play(Event event) {
         const Mover mover = position_.to_move();
         position_.play(event.id);
-        decider_.played(event.id, position_.to_move() != mover);
+        const bool ends_turn = position_.to_move() != mover;
+        decider_.played(event.id, ends_turn);
+        if (ends_turn) turns_in_game_ += std::exchange(decided_in_turn_, false);
         episode_.events.push_back(std::move(event));
     }
 
@@ -154,8 +159,8 @@ class SelfPlayer {
     std::vector<Action> legal_;  // scratch
     uint64_t sequence_, step_;
     uint64_t num_simulations_ = 0, num_decisions_ = 0, tree_bytes_ = 0;
-    uint32_t decisions_in_game_ = 0;
-    bool deciding_ = false;
+    uint32_t turns_in_game_ = 0;  // in which there was something to decide
+    bool deciding_ = false, decided_in_turn_ = false;
 };
 
 }  // namespace zf

@@ -6,28 +6,12 @@
 #include "games/check.h"
 #include "games/connect4.h"
 #include "games/gomoku.h"
-#include "search/evaluators.h"
+#include "tests/searching.h"
 #include "tests/toy_games.h"
 
 using namespace zf;
 
 namespace {
-
-template <Game P>
-RootResult search_on(const P& position, const Facts& facts, SearchOptions options,
-                     EvaluatorKind kind, EvaluationCache* cache = nullptr, uint64_t seed = 1) {
-    Search<P> search(facts);
-    search.begin(position, options, seed, 0, cache);
-    CoreEvaluator evaluator(kind, facts, seed);
-    run_search(search, evaluator, facts);
-    return search.result();
-}
-
-template <Game P>
-P new_position() {
-    Rng rng(1);
-    return P::start({}, rng);
-}
 
 uint32_t total(const std::vector<uint32_t>& visits) {
     uint32_t sum = 0;
@@ -73,22 +57,6 @@ TEST_CASE("PUCT visits three actions as worked out by hand") {
     CHECK(result.outcomes_to_move[kWin] == doctest::Approx(result.policy[2]));
     CHECK(result.outcomes_to_move[kLoss] == doctest::Approx(result.policy[0]));
     CHECK(result.depth == 1);
-}
-
-TEST_CASE("a proven position has its exact value") {
-    SearchOptions options;
-    options.num_simulations = 10;
-    const RootResult picked =
-        search_on(new_position<PickOne>(), PickOne::facts({}), options, EvaluatorKind::uniform);
-    CHECK(picked.solved);
-    CHECK(picked.value_to_move == 1);
-    options.num_simulations = 200;
-    Gamble rolling = new_position<Gamble>();
-    rolling.play(1);
-    const RootResult rolled =
-        search_on(rolling, Gamble::facts({}), options, EvaluatorKind::uniform);
-    CHECK(rolled.solved);
-    CHECK(rolled.value_to_move == 0);  // 1/2 (+1) + 1/4 (-1) + 1/4 (-1)
 }
 
 TEST_CASE("dice are visited in proportion to their probability") {

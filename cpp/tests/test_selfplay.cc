@@ -78,7 +78,7 @@ TEST_CASE(
     "answers from outside give the same games as the core's own, however few leaves there are") {
     const SelfPlayOptions options =
         small_options();  // whose cache leaves games out of many batches
-    const auto expected = play_episodes(options, 1, 8, 16);
+    const auto expected = play_episodes(options, 1, 8, 64);
     Group<Connect4> group({}, {}, kFacts, options, make_cache(options), 0, 1, 8);
     CoreEvaluator evaluator(EvaluatorKind::hash, kFacts, 1);
     Rng rng(1);
@@ -87,7 +87,7 @@ TEST_CASE(
     std::vector<float> logits(8 * 7), outcomes(8 * 3);
     int num_compared = 0;
     uint32_t fewest_rows = 8;
-    for (group.gather(); num_compared < 16;) {
+    for (group.gather(); num_compared < 64;) {
         fewest_rows = std::min(fewest_rows, group.num_rows());
         for (uint32_t r = 0; r < group.num_rows(); ++r) {
             const Evaluation answer = evaluator.evaluate(
@@ -98,7 +98,7 @@ TEST_CASE(
         REQUIRE(group.play_on(logits.data(), outcomes.data(), 0) == -1);
         for (const auto& bytes : group.take_episodes()) {
             const uint64_t sequence = decode(bytes)->sequence;
-            if (sequence >= 16) continue;
+            if (sequence >= 64) continue;
             CHECK(bytes == expected.at(sequence));
             ++num_compared;
         }

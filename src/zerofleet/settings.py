@@ -129,7 +129,8 @@ class SelfPlayConfig(Section):
     plays more varied and weaker games."""
 
     temperature_drop_move: CountOrZero = 30
-    """Decisions of a game after which final_temperature holds. Later is more varied."""
+    """Turns of a game, of those with something to decide, after which final_temperature holds. All
+    that a player does before another, or chance, acts is one turn. Later is more varied."""
 
     final_temperature: Weight = 0
     """The temperature after that. 0 plays the best action, so results are worth more."""
@@ -184,13 +185,14 @@ class ReplayConfig(Section):
     is less noisy, and believes the network's own errors longer."""
 
     value_target_decay: Share = 0
-    """How far that looks ahead: each later search of the game counts so much of the one before it,
-    and how the game ended what is left. 0: the position's own search alone. More is noisier, and
-    learns sooner where results are far away."""
+    """How far that looks ahead, lambda of TD(lambda): each later turn's search counts so much of
+    the one before it, and how the game ended what is left. 0: the position's own search alone. More
+    is noisier, and learns sooner where results are far away."""
 
     surprise_share: Share = 0
     """Share of the draws that goes by how much the search corrected the network, instead of
-    evenly. More looks at what is new, and less at the rest."""
+    evenly. More looks at what is new, and less at the rest. Not with selfplay.whole_turns, which
+    corrects no policy of the network."""
 
     segment_bytes: Annotated[int, Field(ge=2**10, le=2**30)] = 2**24
     """Size of one file of the log of games. Old games are removed by whole files: smaller follows
@@ -361,6 +363,16 @@ class Config(Section):
     rating: RatingConfig = RatingConfig()
     stop: StopConfig = StopConfig()
     run: RunConfig = RunConfig()
+
+    @model_validator(mode="after")
+    def _surprise_has_priors(self) -> Self:
+        if self.selfplay.whole_turns and self.replay.surprise_share > 0:
+            raise ValueError(
+                f"replay.surprise_share ({self.replay.surprise_share}) needs searches that correct "
+                "the network's policy, and selfplay.whole_turns has none; set one of them to 0 or "
+                "false"
+            )
+        return self
 
     def for_core(self) -> dict[str, Any]:
         """The settings of search and self-play as the core's self-play takes them."""

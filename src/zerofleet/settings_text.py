@@ -181,7 +181,8 @@ def _explained(fault: ErrorDetails, place: tuple[str, ...]) -> str:
         case "model_type" | "dict_type":
             return f"{name} must be a section of settings, got {got}"
         case "value_error":
-            return f"{name}: {fault['msg'].removeprefix('Value error, ')}"
+            text = fault["msg"].removeprefix("Value error, ")
+            return f"{name}: {text}" if name else text  # without: of several sections
     if len(place) > 3:
         kinds = "a number or a word" if place[0] == "game" else "a number, true or false"
         return f"{name} must be {kinds}, got {got}"

@@ -150,6 +150,12 @@ def test_the_time_left_is_that_to_the_limit(limit: str, left: str) -> None:
     assert heading.rstrip().endswith(f"0:20 gone, {left}")
 
 
+def test_the_policy_loss_is_shown_with_what_it_is_the_sum_of() -> None:
+    parts = {"loss/policy": 1.0, "target_entropy": 0.75, "policy_kl": 0.25}
+    text = "\n".join(drawn(status(1), {"kind": "train", "step": 1, "loss": 1.5, **parts}))
+    assert "policy 1.000  target entropy 0.750  KL to target 0.250" in text
+
+
 def test_the_table_has_its_width_whatever_the_numbers() -> None:
     huge = status(
         9e5,

@@ -254,25 +254,59 @@ def test_hidden_games_have_a_value_row_of_the_other_player_too():
             assert list(rows.search_outcomes[row]) == turned
 
 
-def test_values_that_look_ahead_are_means_of_later_searches_and_the_end():
-    """Worked out from the definition, forwards: (1 - d) of each search in turn, d of the rest."""
+def test_values_that_look_ahead_are_means_of_later_turns_and_the_end():
+    """Worked out from the definition, forwards: (1 - d) of each turn's first search, d of the rest.
+
+    A row's own turn begins with its own search.
+    """
     game = zf.games.get("backgammon", checkers=3)
     decay = 0.75
+    num_within_turns = 0
     for data in zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=8):
         episode = zf.games.Episode.decode(data)
         rows, positions = episode.rows(game, decay), episode.positions(game)
         turned = [outcome.opposite for outcome in game.outcomes]
+        movers = [position.to_move for position in positions]
         for row, start in enumerate(rows.event):
             observer, left, wanted = int(rows.observer[row]), 1.0, np.zeros(len(game.outcomes))
-            for position, event in list(zip(positions, episode.events, strict=False))[start:]:
-                if event.kind in ("full", "cheap"):
-                    found = np.array(event.outcomes_to_move)
-                    wanted += (
-                        left
-                        * (1 - decay)
-                        * (found if position.to_move == observer else found[turned])
-                    )
-                    left *= decay
+            searched_in_turn = False
+            for at in range(start, len(episode.events)):
+                if at > start and movers[at] != movers[at - 1]:
+                    searched_in_turn = False
+                if not (found := np.array(episode.events[at].outcomes_to_move)).size:
+                    continue
+                if searched_in_turn:
+                    num_within_turns += 1
+                    continue
+                searched_in_turn = True
+                share = left * (1 - decay)
+                wanted += share * (found if movers[at] == observer else found[turned])
+                left *= decay
             wanted[rows.outcome[row]] += left
             got = rows.search_outcomes[row] / 65535
             assert got == pytest.approx(wanted if left < 1 else 0 * wanted, abs=2e-3)
+    assert num_within_turns > 0
+
+
+def test_the_temperature_drops_after_turns_however_many_decisions_they_have():
+    """A draw that is all but even plays worse than the best action at most decisions before it."""
+    game = zf.games.get("backgammon")
+    early, late = [], []
+    for data in zf.selfplay.play(
+        game, "hash", num_episodes=20, whole_turns=True, temperature=1e3, temperature_drop_move=4
+    ):
+        episode = zf.games.Episode.decode(data)
+        movers = [position.to_move for position in episode.positions(game)]
+        turn, decided = 0, False
+        for at, event in enumerate(episode.events):
+            if at > 0 and movers[at] != movers[at - 1]:
+                turn, decided = turn + decided, False
+            if not event.policy:
+                continue
+            decided = True
+            shares = dict(event.policy)
+            is_best = shares.get(event.id, 0) == max(shares.values())
+            (early if turn < 4 else late).append(is_best)
+    assert all(late)
+    assert len(early) > 20 * 4 * 1.5
+    assert sum(early) / len(early) < 0.7

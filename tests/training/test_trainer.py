@@ -86,7 +86,8 @@ def test_a_network_that_fits_finished_games_rates_the_winner_above_the_loser(nam
         value_observer_R = (torch.softmax(logits_RO, dim=1) @ rewards_O).numpy()
         final = episode.positions(game)[-1].rewards()
         for player in (0, 1):
-            mean = value_observer_R[rows.observer == player].mean()
+            own_R = (rows.observer == player) & (rows.event >= len(episode.events) // 2)
+            mean = value_observer_R[own_R].mean()  # openings are shared by games won and lost
             sides.setdefault((player, np.sign(final[player])), []).append(float(mean))
     for player in (0, 1):
         won, lost = sides.get((player, 1.0)), sides.get((player, -1.0))
@@ -104,6 +105,21 @@ def test_losses_fall_on_a_batch_that_is_seen_again():
     assert reports[-1].values["loss/outcome"] < 0.5 * reports[0].values["loss/outcome"]
     assert reports[-1].values["loss"] < 0.9 * reports[0].values["loss"]
     assert reports[-1].values["policy_accuracy"] > reports[0].values["policy_accuracy"]
+
+
+def test_the_policy_loss_is_the_entropy_of_its_targets_and_the_divergence_from_them():
+    batch = batch_of(played(GAME, 12))
+    trainer = new_trainer()
+    first, *_, last = (stepped(trainer, batch).values for _ in range(30))
+    for values in (first, last):
+        parts = values["target_entropy"] + values["policy_kl"]
+        assert values["loss/policy"] == pytest.approx(parts, rel=1e-5)
+    assert first["target_entropy"] == pytest.approx(last["target_entropy"])
+    assert 0 < last["policy_kl"] < first["policy_kl"]
+    policy_BA = torch.from_numpy(batch.rows_B["policy"].astype("f8"))
+    policy_BA = policy_BA[policy_BA.sum(dim=1) > 0]
+    by_hand = torch.distributions.Categorical(probs=policy_BA).entropy().mean()
+    assert first["target_entropy"] == pytest.approx(float(by_hand), rel=1e-4)
 
 
 def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):

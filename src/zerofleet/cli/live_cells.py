@@ -10,6 +10,10 @@ from zerofleet.metrics import Record
 LEAST_SHARE_SHOWN = 0.005
 UNKNOWN = "-"
 
+PARTS_OF_POLICY_LOSS = {"target_entropy": "target entropy", "policy_kl": "KL to target"}
+"""What the policy loss is the sum of, by name in the metrics: it rises with the first where targets
+become less sharp, with the second where the network misses them."""
+
 
 def self_play_cells(
     status: Record | None, pace: Pace | None, config: Config
@@ -76,13 +80,18 @@ def rating_rows(ratings: list[Record]) -> list[tuple[str, str, str, str]]:
 
 
 def losses_text(record: Record) -> str:
-    """The total loss, then its parts."""
+    """The total loss, then its parts; that of the policy with what it is the sum of."""
     if not record:
         return f"loss {UNKNOWN}"
     parts = [
         f"{name.removeprefix('loss/')} {value:.3f}"
         for name, value in record.items()
         if name.startswith("loss/") and value is not None
+    ]
+    parts += [
+        f"{title} {record[name]:.3f}"
+        for name, title in PARTS_OF_POLICY_LOSS.items()
+        if record.get(name) is not None
     ]
     total = record["loss"]
     return "  ".join([f"loss {UNKNOWN if total is None else f'{total:.3f}'}", *parts])

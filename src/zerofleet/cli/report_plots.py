@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from zerofleet.arena.ratings import START
+from zerofleet.cli.live_cells import PARTS_OF_POLICY_LOSS
 from zerofleet.cli.report_data import Opening, RunData, opening_tree
 from zerofleet.cli.report_elo import elo_curve, opponents_in
 from zerofleet.metrics import Record
@@ -106,10 +107,17 @@ def draw_with_interval(
 def losses(data: RunData) -> Figure:
     figure, (axes,) = panels(1, 1)
     names = [name for name in data.losses[-1] if name == "loss" or name.startswith("loss/")]
-    for colour, name in zip(cycle(COLOURS), names, strict=False):
+    lines = [
+        (name, name.removeprefix("loss/"), colour, "-")
+        for colour, name in zip(cycle(COLOURS), names, strict=False)
+    ]
+    parts = zip(PARTS_OF_POLICY_LOSS.items(), ("--", ":"), strict=True)
+    lines += [(name, title, GREY, style) for (name, title), style in parts]
+    for name, title, colour, style in lines:
         drawn = [record for record in data.losses if record.get(name) is not None]
-        steps, values = [each["step"] for each in drawn], [each[name] for each in drawn]
-        axes.plot(steps, values, color=colour, label=name.removeprefix("loss/"))
+        if drawn:
+            steps, values = [each["step"] for each in drawn], [each[name] for each in drawn]
+            axes.plot(steps, values, color=colour, linestyle=style, label=title)
     axes.set_xlabel("training step")
     axes.set_ylabel("loss")
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))  # a custom term may be negative

@@ -24,6 +24,9 @@ class Analysis:
     visits: dict[int, int] = field(repr=False)
     policy: dict[int, float] = field(repr=False)
     """PUCT: share of visits. Gumbel: the improved policy."""
+    target: dict[int, float] = field(repr=False)
+    """What self-play would teach: the policy without visits that only noise caused, and without
+    what proofs rule out."""
     priors: dict[int, float] = field(repr=False)
     """What the evaluator thought of each action beforehand."""
     values_to_move: dict[int, float] = field(repr=False)
@@ -60,6 +63,7 @@ class Analysis:
             position=position.copy(),
             visits=dict(zip(actions, result.visits, strict=True)),
             policy=dict(zip(actions, result.policy, strict=True)),
+            target=dict(zip(actions, result.target, strict=True)),
             priors=dict(zip(actions, result.priors, strict=True)),
             values_to_move={action: value for action, visits, value in values if visits > 0},
             value_to_move=result.value_to_move,

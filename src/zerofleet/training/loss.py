@@ -69,15 +69,19 @@ def compute_losses(
 ) -> dict[str, Mean]:
     """The losses by name, and after them what else tells how good the answers are.
 
-    loss/policy, loss/outcome, loss/<auxiliary head> and loss/<custom term>; then policy_entropy,
-    policy_accuracy (share of rows whose most likely action is the target's) and value_error (the
-    mean square of expected outcome distribution - target: a Brier score, for calibration).
+    loss/policy, loss/outcome, loss/<auxiliary head> and loss/<custom term>; then target_entropy and
+    policy_kl (Kullback-Leibler divergence of the policy from its target), whose sum loss/policy is:
+    it rises with the first where targets change, with the second where they are missed. Then
+    policy_entropy, policy_accuracy (share of rows whose most likely action is the target's) and
+    value_error (the mean square of expected outcome distribution - target: a Brier score, for
+    calibration).
     """
     logits_BA = output.policy_logits_BA.float()
     # Only legal actions share the probability; rows without a policy keep all and weigh nothing.
     masked_BA = logits_BA + (1 - batch.legal_BA) * batch.has_policy_B[:, None] * ILLEGAL_LOGIT
     log_policy_BA = torch.log_softmax(masked_BA, dim=1)
     cross_entropy_B = -(batch.policy_BA * log_policy_BA).sum(dim=1)
+    target_entropy_B = torch.special.entr(batch.policy_BA).sum(dim=1)
     found_BA = log_policy_BA.detach()
     entropy_B = -(found_BA.exp() * found_BA).sum(dim=1)
     same_B = (masked_BA.argmax(dim=1) == batch.policy_BA.argmax(dim=1)).float()
@@ -99,6 +103,8 @@ def compute_losses(
         "loss/outcome": mean_over(all_B, surprise_B),
         **{f"loss/{name}": mean for name, mean in auxiliary.items()},
         **{f"loss/{name}": mean for name, mean in custom.items()},
+        "target_entropy": mean_over(batch.has_policy_B, target_entropy_B),
+        "policy_kl": mean_over(batch.has_policy_B, cross_entropy_B.detach() - target_entropy_B),
         "policy_entropy": mean_over(batch.has_policy_B, entropy_B),
         "policy_accuracy": mean_over(batch.has_policy_B, same_B),
         "value_error": mean_over(all_B, (gap_BO**2).sum(dim=1)),

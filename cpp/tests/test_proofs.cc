@@ -1,0 +1,149 @@
+// Proofs: what is proven is worth exactly that, played and taught.
+#include <doctest/doctest.h>
+
+#include "games/connect4.h"
+#include "tests/searching.h"
+#include "tests/toy_games.h"
+
+using namespace zf;
+
+TEST_CASE("a proven position has its exact value") {
+    SearchOptions options;
+    options.num_simulations = 10;
+    const RootResult picked =
+        search_on(new_position<PickOne>(), PickOne::facts({}), options, EvaluatorKind::uniform);
+    CHECK(picked.solved);
+    CHECK(picked.value_to_move == 1);
+    options.num_simulations = 200;
+    Gamble rolling = new_position<Gamble>();
+    rolling.play(1);
+    const RootResult rolled =
+        search_on(rolling, Gamble::facts({}), options, EvaluatorKind::uniform);
+    CHECK(rolled.solved);
+    CHECK(rolled.value_to_move == 0);  // 1/2 (+1) + 1/4 (-1) + 1/4 (-1)
+}
+
+TEST_CASE("visits of before a proof do not stay in the means above it, from both seats") {
+    // The root has actions a and b, after a the opponent has c and d, after c the root's player e,
+    // which ends the game. Visits, in the root player's view: a 0.6, ac 0.2, b 0, then ace.
+    for (const int seat : {0, 1})
+        for (const float end : {1.0f, -1.0f}) {
+            const float view = sign(Mover(seat));
+            Tree tree;
+            const Half prior[] = {to_half(0.5f), to_half(0.5f)};
+            const Action ids[] = {0, 1};
+            const auto add = [&](int mover, uint32_t num_actions, float value) {
+                const uint32_t index = tree.add_node(NodeKind::decision, Mover(mover));
+                tree.set_priors(index, {ids, num_actions}, {prior, num_actions}, 2);
+                tree.node(index).mean_first_player = view * value;
+                tree.node(index).visits = 1;
+                return index;
+            };
+            const uint32_t root = add(seat, 2, 0);
+            const PathStep a = {root, tree.visit_slot(root, 0), 0};
+            const PathStep b = {root, tree.visit_slot(root, 1), 0};
+            const uint32_t after_a = add(1 - seat, 2, 0.6f);
+            count_visit(tree, {{a}}, view * 0.6f);
+            const PathStep c = {after_a, tree.visit_slot(after_a, 0), 0};
+            const uint32_t after_ac = add(seat, 1, 0.2f);
+            count_visit(tree, {{a, c}}, view * 0.2f);
+            count_visit(tree, {{b}}, 0);
+            const PathStep e = {after_ac, tree.visit_slot(after_ac, 0), 0};
+            Edge& last = tree.edge(tree.node(after_ac), 0);
+            last.solved = true;
+            last.mean_first_player = view * end;
+            const std::vector<PathStep> path = {a, c, e};
+            count_visit(tree, path, view * end);
+            pass_up_proofs(tree, path);
+
+            const Node& opponent = tree.node(after_a);
+            const Edge& first = tree.edge(tree.node(root), 0);
+            CHECK(tree.node(after_ac).solved);
+            CHECK(opponent.solved == (end == -1));  // c wins for the opponent, who has d besides
+            CHECK(first.solved == opponent.solved);
+            CHECK_FALSE(tree.node(root).solved);
+            const float of_a = end == -1 ? -1 : (0.6f + 2) / 3;
+            CHECK(view * opponent.mean_first_player == doctest::Approx(of_a));
+            CHECK(view * first.mean_first_player == doctest::Approx(of_a));
+            CHECK(view * tree.node(root).mean_first_player == doctest::Approx(3 * of_a / 5));
+        }
+}
+
+TEST_CASE("with leaves out a proven edge counts as exact, whenever its visits come in") {
+    // The means of all nodes are those of their own evaluation and of their edges at the end of a
+    // search with eight leaves out, in which much is proven.
+    const Facts facts = Connect4::facts({});
+    SearchOptions options;
+    options.num_simulations = 1000;
+    for (const uint32_t leaves : {1, 8}) {
+        options.max_leaves = leaves;
+        const RootResult result =
+            search_on(*Connect4::from_text({}, "1122"), facts, options, EvaluatorKind::hash);
+        float sum = 0;
+        for (size_t i = 0; i < result.actions.size(); ++i)
+            sum += float(result.visits[i]) * result.values_to_move[i];
+        CHECK(result.value_to_move == doctest::Approx(sum / 1000));
+    }
+}
+
+TEST_CASE(
+    "proven losses are not taught while another action is open, and a won root teaches wins") {
+    const Facts facts = Connect4::facts({});
+    for (const auto root : {RootKind::puct, RootKind::gumbel})
+        for (const uint32_t leaves : {1, 4})
+            for (uint64_t seed = 1; seed <= 5; ++seed) {
+                SearchOptions options;
+                options.root = root;
+                options.num_simulations = 128;
+                options.dirichlet_epsilon = 0.25f;
+                options.forced_playouts = 2;
+                options.max_leaves = leaves;
+                // Three of the mover's stones lie beside column 4: it wins at once, from each seat.
+                for (const char* text : {"112233", "7112233"}) {
+                    const RootResult won = search_on(*Connect4::from_text({}, text), facts, options,
+                                                     EvaluatorKind::hash, nullptr, seed);
+                    CHECK(won.solved);
+                    float on_wins = 0;
+                    for (size_t i = 0; i < won.actions.size(); ++i)
+                        on_wins += won.values_to_move[i] == 1 ? won.target[i] : 0;
+                    CHECK(on_wins == doctest::Approx(1));
+                    CHECK(won.target[3] > 0);
+                    CHECK(won.best_action == 3);
+                    CHECK(won.outcomes_to_move[kWin] == 1);
+                }
+                // Three of the opponent's do: all but column 4 loses, and is soon proven lost.
+                options.num_simulations = 400;  // enough to find each reply
+                for (const char* text : {"11223", "711223"}) {
+                    const RootResult blocks =
+                        search_on(*Connect4::from_text({}, text), facts, options,
+                                  EvaluatorKind::uniform, nullptr, seed);
+                    CHECK(blocks.best_action == 3);
+                    for (size_t i = 0; i < blocks.actions.size(); ++i)
+                        if (blocks.visits[i] > 0 && blocks.values_to_move[i] == -1)
+                            CHECK(blocks.target[i] == 0);
+                    CHECK(blocks.target[3] > 0.99);
+                }
+            }
+}
+
+TEST_CASE(
+    "where all that was visited is proven lost, the other actions are taught by their priors") {
+    // One simulation, which picks the loss where its noise says so.
+    SearchOptions options;
+    options.num_simulations = 1;
+    const Facts facts = PickOne::facts({});
+    bool seen = false;
+    for (const auto root : {RootKind::puct, RootKind::gumbel})
+        for (uint64_t seed = 1; seed <= 20; ++seed) {
+            options.root = root;
+            const RootResult one = search_on(new_position<PickOne>(), facts, options,
+                                             EvaluatorKind::uniform, nullptr, seed);
+            if (one.visits[0] == 0) continue;
+            seen = true;
+            CHECK(one.target[0] == 0);
+            CHECK(one.target[1] == doctest::Approx(0.5));
+            CHECK(one.target[2] == doctest::Approx(0.5));
+            CHECK(one.best_action != 0);
+        }
+    CHECK(seen);
+}
