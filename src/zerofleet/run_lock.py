@@ -28,8 +28,11 @@ def locked(folder: Path) -> Iterator[None]:
         if os.fstat(file.fileno()).st_nlink == 0:
             raise RunInUse(f"{folder} was being removed; try again")
         file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
+        try:
+            os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        except OSError as error:
+            error.filename = file.name  # a write does not say which file it was for
+            raise
         yield
 
 

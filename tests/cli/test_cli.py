@@ -8,6 +8,7 @@ from importlib.metadata import version
 import pytest
 from command_line import ZEROFLEET, Ran, example_of
 
+import zerofleet as zf
 from zerofleet.config import preset_names
 
 
@@ -16,7 +17,8 @@ def test_games_lists_every_game_with_its_options(capsys: pytest.CaptureFixture[s
     assert ran.status == 0
     header, *rows = ran.output.splitlines()
     assert header.split()[:2] == ["game", "actions"]
-    assert [row.split()[0] for row in rows] == ["backgammon", "beastybar", "connect4", "gomoku"]
+    assert [row.split()[0] for row in rows] == zf.games.names()
+    assert zf.games.names() == ["backgammon", "beastybar", "connect4", "gomoku", "tictactoe"]
     assert "size=15 (3…19), line=5 (3…6), rule=freestyle (freestyle or exact)" in ran.output
 
 
@@ -154,7 +156,7 @@ def test_the_installed_command_says_its_version() -> None:
 def test_nothing_is_coloured_or_folded_off_a_terminal() -> None:
     ran = subprocess.run([ZEROFLEET, "games"], capture_output=True, text=True, check=True)
     assert "\x1b" not in ran.stdout
-    assert len(ran.stdout.splitlines()) == 5
+    assert len(ran.stdout.splitlines()) == 6
 
 
 @pytest.mark.parametrize(

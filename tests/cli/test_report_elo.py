@@ -44,7 +44,7 @@ def test_opponents_that_were_changed_altogether_leave_the_curve_of_the_anchor():
     )
     assert curve is not None
     assert curve.anchor == "random"
-    assert [step.step for step in curve.steps] == [2, 3]
+    assert [step.step for step in curve.steps] == [0, 2, 3]
     assert set(curve.opponents) == {"random", "start"}
 
 

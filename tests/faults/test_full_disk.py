@@ -156,4 +156,6 @@ def test_a_run_that_finds_no_room_to_begin_says_so_in_one_line(disk):
     process = started(disk)
     output, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 2, output
-    assert re.fullmatch(r"zerofleet: .*No space left on device.*\n", output)
+    (fault,) = re.findall(r"^zerofleet: (.*)$", output, re.MULTILINE)
+    assert fault == f"{disk}/r/run.lock: No space left on device"
+    assert "Traceback" not in output

@@ -39,7 +39,8 @@ def train(
         str | None,
         typer.Option(
             help="fast (two CPU cores), standard (a GPU) or production (a big one); most games "
-            "have h100, h200, h200_8min and h100_8gpu too. Else the one that fits this machine."
+            "have h100, h200, h200_8min, h200_long and h100_8gpu too. Else the one that "
+            "fits this machine."
         ),
     ] = None,
     run: Annotated[
