@@ -31,7 +31,9 @@ def openings(game: Game) -> list[list[int]]:
         if size >= SMALL_GOMOKU:
             list_size = LARGE_GOMOKU if size >= LARGE_FROM else SMALL_GOMOKU
             listed = read_list(LISTS / f"gomoku-{list_size}.txt", get("gomoku", size=list_size))
-            return [[moved(cell, list_size, size) for cell in cells] for cells in listed]
+            return distinct(
+                game, [[moved(cell, list_size, size) for cell in cells] for cells in listed]
+            )
     return []
 
 
@@ -40,6 +42,19 @@ def moved(cell: int, from_size: int, to_size: int) -> int:
     row, column = divmod(cell, from_size)
     by = (to_size - from_size) // 2
     return (row + by) * to_size + column + by
+
+
+def distinct(game: Game, listed: list[list[int]]) -> list[list[int]]:
+    """Those that are no earlier one turned or mirrored. On a board with an even side, which has no
+    cell in its centre, two openings of a list can be."""
+    kept: dict[tuple[tuple[int, ...], ...], list[int]] = {}
+    for actions in listed:
+        turned = (
+            [int(by_action[action]) for action in actions] for by_action, _ in game.symmetries
+        )
+        stones = min((tuple(sorted(each[0::2])), tuple(sorted(each[1::2]))) for each in turned)
+        kept.setdefault(stones, actions)
+    return list(kept.values())
 
 
 def read_list(path: Path, game: Game) -> list[list[int]]:
