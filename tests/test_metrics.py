@@ -45,14 +45,14 @@ def lines(folder: Path) -> list[str]:
 
 def test_a_record_is_one_line_of_json_and_is_there_at_once(tmp_path: Path) -> None:
     with MetricsLog(tmp_path) as log:
-        log.append("train", 7, {"loss": 0.5, "side": "search", "bins": [1, 2]})
+        log.append("note", 7, {"loss": 0.5, "side": "search", "bins": [1, 2]})
         (line,) = lines(tmp_path)
     found = json.loads(line)
     assert list(found)[:3] == ["time", "step", "kind"]
     del found["time"]
     assert found == {
         "step": 7,
-        "kind": "train",
+        "kind": "note",
         "loss": 0.5,
         "side": "search",
         "bins": [1, 2],
@@ -68,7 +68,7 @@ def test_records_are_read_back_in_order_over_several_sessions(tmp_path: Path) ->
 
 def test_a_number_that_is_not_finite_becomes_null(tmp_path: Path) -> None:
     with MetricsLog(tmp_path) as log:
-        log.append("train", 1, {"loss": math.nan, "bins": [1.0, math.inf]})
+        log.append("note", 1, {"loss": math.nan, "bins": [1.0, math.inf]})
     (record,) = metrics.read(tmp_path)
     assert record["loss"] is None
     assert record["bins"] == [1.0, None]
@@ -87,19 +87,38 @@ def test_a_torn_last_line_is_left_out_when_read_and_cut_when_opened(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "bad", [b"rubbish", b"\xff\x00", b"[" * 100_000, b"[]", b'{"step": "1"}', b""]
+    ("bad", "fault"),
+    [
+        (b"rubbish", "not JSON"),
+        (b"\xff\x00", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"", "not JSON"),
+        (b"[]", "Input should be "),
+        (b'{"time": 1, "step": "1", "kind": "a"}', "step: "),
+        (b'{"time": 1, "step": -1, "kind": "a"}', "step: "),
+        (b'{"time": 1, "step": 1, "kind": 7}', "kind: "),
+        (b'{"tame": 1, "step": 1, "kind": "a"}', "time: Field required"),
+        (b'{"time": 1e999, "step": 1, "kind": "a"}', "time: "),
+        (b'{"time": 1, "step": 1, "kind": "a", "x": {"deep": 1}}', "x"),
+        (b'{"time": 1, "step": 1, "kind": "train", "loss": "1.9"}', "loss: "),
+        (b'{"time": 1, "step": 1, "kind": "status", "elapsed_s": 1}', "games: Field required"),
+        (b'{"time": 1, "step": 1, "kind": "rating", "opponent": 7}', "opponent: "),
+    ],
 )
-def test_a_line_that_is_no_record_is_skipped_and_reported(tmp_path: Path, bad: bytes) -> None:
+def test_a_line_that_is_no_record_is_skipped_and_reported(
+    tmp_path: Path, bad: bytes, fault: str
+) -> None:
     path = tmp_path / "metrics.jsonl"
-    path.write_bytes(b'{"step": 1, "kind": "a"}\n' + bad + b'\n{"step": 2, "kind": "a"}\n')
-    said = r"metrics\.jsonl: a line is no record of metrics, JSON with step and kind; skipped$"
+    first, last = (b'{"time": 5, "step": %d, "kind": "a"}\n' % step for step in (1, 2))
+    path.write_bytes(first + bad + b"\n" + last)
+    said = rf"metrics\.jsonl: a line is no record of metrics \({fault}.*\); skipped$"
     with pytest.warns(DamagedRecords, match=said):
         assert [record["step"] for record in metrics.read(tmp_path)] == [1, 2]
     with pytest.warns(DamagedRecords, match=said):
         assert metrics.latest(tmp_path)["a"]["step"] == 2
     with MetricsLog(tmp_path) as log, pytest.warns(DamagedRecords, match=said):
         log.rewind(1)
-    assert path.read_bytes() == b'{"step": 1, "kind": "a"}\n' + bad + b"\n"
+    assert path.read_bytes() == first + bad + b"\n"
 
 
 def test_the_newest_records_are_found_from_the_middle_of_a_line_on(
@@ -158,7 +177,7 @@ def test_rewinding_forgets_later_steps_for_good(tmp_path: Path) -> None:
         for step in (1, 2, 2, 3, 4):
             log.append("train", step, {})
         log.rewind(2)
-        log.append("train", 3, {"again": True})
+        log.append("train", 3, {"again": 1})
     steps = [(record["step"], "again" in record) for record in metrics.read(tmp_path)]
     assert steps == [(1, False), (2, False), (2, False), (3, True)]
     assert sink.told[5] == ("rewind", 2)
@@ -166,12 +185,12 @@ def test_rewinding_forgets_later_steps_for_good(tmp_path: Path) -> None:
 
 def test_a_rating_that_came_late_of_a_step_that_stays_is_not_forgotten(tmp_path: Path) -> None:
     with MetricsLog(tmp_path) as log:
-        for kind, step in [("status", 200), ("status", 250), ("rating", 200), ("status", 260)]:
+        for kind, step in [("a", 200), ("a", 250), ("late", 200), ("a", 260)]:
             log.append(kind, step, {})
         log.rewind(200)
-        log.append("status", 210, {})
+        log.append("a", 210, {})
     found = [(record["kind"], record["step"]) for record in metrics.read(tmp_path)]
-    assert found == [("status", 200), ("rating", 200), ("status", 210)]
+    assert found == [("a", 200), ("late", 200), ("a", 210)]
 
 
 def test_latest_gives_the_last_record_of_each_kind_however_long_the_file(tmp_path: Path) -> None:
@@ -179,11 +198,11 @@ def test_latest_gives_the_last_record_of_each_kind_however_long_the_file(tmp_pat
     with MetricsLog(tmp_path) as log:
         log.append("early", 0, {})
         for step in range(3):
-            log.append("train", step, {"text": "x" * metrics.TAIL_BYTES})
-            log.append("status", step, {"games": 10 * step})
-        log.append("train", 3, {})
+            log.append("long", step, {"text": "x" * metrics.TAIL_BYTES})
+            log.append("short", step, {"games": 10 * step})
+        log.append("long", 3, {})
     found = metrics.latest(tmp_path)
-    assert {kind: record["step"] for kind, record in found.items()} == {"train": 3, "status": 2}
+    assert {kind: record["step"] for kind, record in found.items()} == {"long": 3, "short": 2}
 
 
 # ---- sinks

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from records import status_values
 
 from zerofleet import config
 from zerofleet.config import Config
@@ -144,7 +145,15 @@ def test_a_run_of_another_format_is_refused_by_name() -> None:
 )
 def test_a_damaged_run_is_refused_by_name(text: str) -> None:
     (made("c4").folder / "run.json").write_text(text)
-    with pytest.raises(BadBytes, match=r"runs/c4/run\.json is damaged: "):
+    with pytest.raises(BadBytes, match=r"runs/c4/run\.json is damaged: .+") as refused:
+        made("c4")
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_wrong_with_a_run_is_named() -> None:
+    path = made("c4").folder / "run.json"
+    path.write_text(path.read_text().replace('"game"', '"gane"'))
+    with pytest.raises(BadBytes, match=r"runs/c4/run\.json is damaged: game: Field required$"):
         made("c4")
 
 
@@ -185,7 +194,7 @@ def test_a_name_that_is_no_plain_name_is_refused(name: str, runs_here: Path) -> 
 def test_runs_lists_how_far_each_is() -> None:
     run = made("c4")
     with MetricsLog(run.folder) as log:
-        log.append("status", 100, {"games": 40})
+        log.append("status", 100, status_values(games=40))
         log.append("train", 120, {"loss": 1.0})
     made("g", config.load("gomoku"))
     c4, g = list_runs()

@@ -3,6 +3,8 @@
 The core raises these by name, one for each kind of fault that it knows.
 """
 
+from pydantic import ValidationError
+
 
 class ZerofleetError(Exception):
     """The base of all errors that zerofleet raises by itself."""
@@ -42,6 +44,13 @@ class DiskFull(ZerofleetError):
 
 class EngineFailed(ZerofleetError, RuntimeError):
     """A program of others that is missing, ended, kept silent or gave an answer of no use."""
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first thing that pydantic found, in one line."""
+    fault = error.errors(include_url=False)[0]
+    where = ".".join(map(str, fault["loc"]))
+    return f"{where}: {fault['msg']}" if where else fault["msg"]
 
 
 __all__ = [

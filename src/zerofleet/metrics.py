@@ -5,8 +5,8 @@
 
 A record has its time, the training step it belongs to, its kind, and what was measured. Sinks such
 as TensorBoard get each record after it is written; what they show can be made again from the file.
-While the disk is full both wait for room. A line that is no record is skipped and reported:
-DamagedRecords warns of it.
+While the disk is full both wait for room. A line that is no record, or has not what its kind has,
+is skipped and reported: DamagedRecords warns of it.
 """
 
 import importlib
@@ -21,13 +21,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zerofleet.disk import Disk
-from zerofleet.errors import Unsupported, ZerofleetError
+from zerofleet.errors import BadBytes, Unsupported, ZerofleetError, first_fault
 from zerofleet.files import GrowingFile, write_whole
 
 Value = bool | int | float | str | None | list[int] | list[float] | list[str]
+Scalar = bool | int | float | str | None
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 Record = dict[str, Any]
 """time, step, kind, and Values by name."""
 
@@ -36,6 +40,66 @@ Tracker = Literal["tensorboard", "wandb"]
 FILE_NAME = "metrics.jsonl"
 TAIL_BYTES = 1 << 20
 """As far as `latest` looks back."""
+
+
+class RecordHead(BaseModel):
+    """What every record has; the values of each kind follow."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+    time: float
+    step: Count
+    kind: str
+    elapsed_s: float = 0
+
+
+class CheckedRecord(RecordHead):
+    """What must hold of a record for others to read it; it may have more."""
+
+    __pydantic_extra__: dict[str, Scalar | list[Scalar]]
+
+
+class CheckedTrain(RecordHead):
+    """Means over steps. One that is not finite is null."""
+
+    __pydantic_extra__: dict[str, float | None]
+
+
+class CheckedStatus(CheckedRecord):
+    elapsed_s: float
+    games: Count
+    positions: Count
+    inference_s: float
+    search_s: float
+    waiting_to_play_s: float
+    training_s: float
+    intake_s: float
+    waiting_to_train_s: float
+
+
+class CheckedGpuStatus(CheckedStatus):
+    gpu_busy: float
+    gpu_watts: float
+    gpu_memory_bytes: Count
+    gpu_memory_total_bytes: Annotated[Count, Field(gt=0)]
+
+
+class CheckedRating(CheckedRecord):
+    opponent: str
+    games: Count
+    score: float
+    low: float
+    high: float
+    points: float
+    pairs: Annotated[list[Count], Field(min_length=5, max_length=5)]
+
+
+CHECKS: dict[str, type[RecordHead]] = {
+    "train": CheckedTrain,
+    "status": CheckedStatus,
+    "rating": CheckedRating,
+}
+"""By kind; others need only what every record has."""
 
 
 class DamagedRecords(ZerofleetError, UserWarning):
@@ -130,16 +194,17 @@ def latest(folder: Path) -> dict[str, Record]:
 def lines_and_records(path: Path, start: int = 0) -> Iterator[tuple[bytes, Record | None]]:
     """The whole lines that begin after a byte, each with its record. A line that is none is
     reported at the end."""
-    num_bad = 0
+    faults: list[BadBytes] = []
     for line in whole_lines(path, start):
-        record = parsed(line)
-        num_bad += record is None
-        yield line, record
-    if num_bad:
-        lines = f"{num_bad} lines are no records" if num_bad > 1 else "a line is no record"
+        try:
+            yield line, parsed(line)
+        except BadBytes as fault:
+            faults.append(fault)
+            yield line, None
+    if faults:
+        lines = f"{len(faults)} lines are no records" if len(faults) > 1 else "a line is no record"
         warnings.warn(
-            DamagedRecords(f"{path}: {lines} of metrics, JSON with step and kind; skipped"),
-            stacklevel=2,
+            DamagedRecords(f"{path}: {lines} of metrics ({faults[0]}); skipped"), stacklevel=2
         )
 
 
@@ -154,18 +219,19 @@ def whole_lines(path: Path, start: int = 0) -> Iterator[bytes]:
                 yield line
 
 
-def parsed(line: bytes) -> Record | None:
-    """The record of a line, if it is one."""
+def parsed(line: bytes) -> Record:
+    """The record of a line; BadBytes says why it is none."""
     try:
-        record = json.loads(line)
+        record: Record = json.loads(line)
+        check = CHECKS.get(RecordHead.model_validate(record).kind, CheckedRecord)
+        if check is CheckedStatus and "gpu_busy" in record:
+            check = CheckedGpuStatus
+        check.model_validate(record)
+    except ValidationError as error:
+        raise BadBytes(first_fault(error)) from None
     except (ValueError, RecursionError):
-        return None
-    is_record = (
-        isinstance(record, dict)
-        and isinstance(record.get("step"), int)
-        and isinstance(record.get("kind"), str)
-    )
-    return record if is_record else None
+        raise BadBytes("not JSON") from None
+    return record
 
 
 def finite(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from zerofleet.errors import BadText, Inconsistent, Unsupported
+from zerofleet.errors import BadText, Inconsistent, Unsupported, first_fault
 from zerofleet.games import Game
 
 OptionValue = bool | int | float
@@ -97,10 +97,3 @@ def refuse_mismatch(spec: NetworkSpec, wanted: Game | NetworkSpec) -> None:
 def with_options(name: str, options: dict[str, Any]) -> str:
     listed = " ".join(f"{option}={value}" for option, value in options.items())
     return f"{name} ({listed})" if listed else name
-
-
-def first_fault(error: ValidationError) -> str:
-    """The first thing that pydantic found, in one line."""
-    fault = error.errors(include_url=False)[0]
-    where = ".".join(map(str, fault["loc"]))
-    return f"{where}: {fault['msg']}" if where else fault["msg"]

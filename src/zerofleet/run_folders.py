@@ -27,7 +27,7 @@ from pathlib import Path
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from zerofleet.config import Config, GameConfig, differences, load, read, unknown_name
-from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
+from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported, first_fault
 from zerofleet.files import write_whole
 from zerofleet.games import Game, absolute, fingerprint, get, is_source
 from zerofleet.run_games import (
@@ -146,14 +146,10 @@ def read_run(folder: Path) -> Run:
             )
         facts = RunFacts.model_validate_json(text)
         return Run(folder, facts, is_foreign=(folder / UNPACKED).exists())
-    except (
-        OSError,
-        json.JSONDecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-        ValidationError,
-    ) as error:
-        raise BadBytes(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    except ValidationError as error:
+        raise BadBytes(f"{path} is damaged: {first_fault(error)}") from None
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadBytes(f"{path} is damaged: {error}") from None
 
 
 # ---- having

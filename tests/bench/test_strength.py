@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from records import status_values
 
 from zerofleet import config, nets
 from zerofleet.metrics import MetricsLog
@@ -33,7 +34,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "runs"))
     with create_or_open("c4", config.load("connect4")) as run, MetricsLog(run.folder) as log:
         for step, minute in ((0, 0.5), (40, 2), (100, 4)):
-            log.append("status", step, {"elapsed_s": 60.0 * minute, "games": 10 * step})
+            log.append("status", step, status_values(elapsed_s=60.0 * minute, games=10 * step))
             torch.manual_seed(step)
             network = nets.build(run.game(), "tiny")
             tensors = {name: value.numpy() for name, value in network.state_dict().items()}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from records import rating_values, status_values
 
 from zerofleet import config
 from zerofleet.cli import main
@@ -67,15 +68,11 @@ def test_the_page_has_the_means_of_a_gpus_figures(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
-    growing = (
-        *("elapsed_s", "games", "positions", "inference_s", "search_s", "waiting_to_play_s"),
-        *("training_s", "intake_s", "waiting_to_train_s"),
-    )
     with create_or_open("new", config.load("connect4")) as run, MetricsLog(run.folder) as log:
         for step, (busy, watts, gib) in enumerate([(0.9, 500.0, 10), (1.0, 700.0, 30)]):
             memory = {"gpu_memory_bytes": gib << 30, "gpu_memory_total_bytes": 139 << 30}
             gpu = {"gpu_busy": busy, "gpu_watts": watts, **memory}
-            log.append("status", step, {**dict.fromkeys(growing, 5 * step), **gpu})
+            log.append("status", step, dict.fromkeys(status_values(), 5 * step) | gpu)
     reported(capsys, "new")
     page = (run.folder / "report" / "index.html").read_text()
     assert "95% busy, 600 W, 20.0 GiB of 139.0 GiB in use (means)" in page
@@ -86,17 +83,8 @@ def test_what_a_run_is_called_and_says_is_only_text_on_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
-    rating: dict[str, Any] = {
-        "games": 2,
-        "score": 0.5,
-        "low": 0.1,
-        "high": 0.9,
-        "points": 0.0,
-        "elapsed_s": 1,
-    }
-    rating["pairs"] = [0, 0, 1, 0, 0]
     with create_or_open("new", config.load("connect4")) as run, MetricsLog(run.folder) as log:
-        log.append("rating", 1, {"opponent": "<script>alert(1)</script>", **rating})
+        log.append("rating", 1, rating_values(opponent="<script>alert(1)</script>"))
     reported(capsys, "new")
     page = (run.folder / "report" / "index.html").read_text()
     assert "<script" not in page

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ZEROFLEET, Ran, example_of
+from records import rating_values, status_values
 
 from zerofleet import config, metrics
 from zerofleet.cli.runs import old_segments
@@ -30,7 +31,7 @@ def runs_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def made(name: str = "c4", game: str = "connect4") -> Run:
     with create_or_open(name, config.load(game)) as run, MetricsLog(run.folder) as log:
-        log.append("status", 100, {"games": 40, "waiting": "trainer"})
+        log.append("status", 100, status_values(games=40, waiting="trainer"))
         log.append("train", 120, {"loss": 1.23456789})
     return run
 
@@ -40,7 +41,7 @@ def made(name: str = "c4", game: str = "connect4") -> Run:
 
 def test_list_shows_every_run(capsys: pytest.CaptureFixture[str]) -> None:
     with MetricsLog(made("c4").folder) as log:
-        log.append("rating", 120, {"opponent": "random", "games": 1000})  # not games of the run
+        log.append("rating", 120, rating_values(games=1000))  # not games of the run
     (made("bad", "gomoku").folder / "run.json").write_text("{")
     header, bad, good = Ran(capsys, "runs", "list").output.splitlines()
     assert header.split() == ["run", "game", "steps", "games", "age", "size", "fault"]
@@ -300,12 +301,12 @@ def test_the_help_of_train_has_an_example_that_runs(
 @pytest.mark.parametrize("verb", ["runs show", "report"])
 def test_a_damaged_line_of_metrics_is_reported_and_blocks_nothing(verb: str) -> None:
     with create_or_open("c4", config.load("connect4")) as run, MetricsLog(run.folder) as log:
-        log.append("train", 120, {"loss": 1.0})
+        log.append("rating", 120, rating_values())
     path = run.folder / metrics.FILE_NAME
-    path.write_bytes(b"\x00rubbish\n" + path.read_bytes())
+    path.write_bytes(path.read_bytes().replace(b"score", b"scorf") + b"\x00rubbish\n")
     ran = subprocess.run([ZEROFLEET, *verb.split(), "c4"], capture_output=True, text=True)
     assert ran.returncode == 0
     assert ran.stderr == (
-        "zerofleet: runs/c4/metrics.jsonl: a line is no record of metrics, JSON with step and "
-        "kind; skipped\n"
+        "zerofleet: runs/c4/metrics.jsonl: 2 lines are no records of metrics (score: Field "
+        "required); skipped\n"
     )

@@ -78,7 +78,7 @@ def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk
         sinks = open_sinks(["tensorboard"], disk / "run", "r", "id", {})
         with MetricsLog(disk / "run", sinks, patient) as log:
             for step in steps:
-                log.append("train", step, {"loss": float(step), "text": "x" * (step % 400)})
+                log.append("note", step, {"loss": float(step), "text": "x" * (step % 400)})
 
     patient = Disk(lambda text: None)
     ballast = fill(disk, left_bytes=24 << 10)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from records import status_values
 
 import zerofleet as zf
 from zerofleet import config, nets
@@ -67,7 +68,7 @@ def make_run_of_gomoku():
         tensors = {name: value.numpy() for name, value in network.state_dict().items()}
         WeightsStore(run.weights).publish(Weights(40, network.spec.to_dict(), tensors))
         with MetricsLog(run.folder) as log:
-            log.append("status", 40, {"elapsed_s": 90.0, "games": 70})
+            log.append("status", 40, status_values(elapsed_s=90.0, games=70))
 
 
 def test_a_run_is_kept_with_its_settings_and_how_it_was_trained(kept):

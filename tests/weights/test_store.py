@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zerofleet.errors import BadBytes
-from zerofleet.weights import BadWeights, Weights, WeightsStore
+from zerofleet.weights import BadWeights, Weights, WeightsStore, read_weights
 
 SPEC = {"kind": "board"}
 
@@ -81,6 +81,18 @@ def test_a_version_without_its_manifest_was_never_published(tmp_path):
     assert newest is not None
     assert newest.version == 1
     assert faults == []
+
+
+def test_a_file_that_is_missing_is_named_with_what_must_lie_beside_it(tmp_path):
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(BadWeights, match=r"^mine refused: .*x\.safetensors: No such file"):
+        read_weights(path, "mine")
+    path.write_bytes(b"")
+    beside = (
+        r"x\.json: No such file or directory; weights are a \.safetensors file with its manifest"
+    )
+    with pytest.raises(BadWeights, match=beside):
+        read_weights(path, "mine")
 
 
 def test_a_torn_manifest_is_named(tmp_path):

@@ -33,7 +33,8 @@ from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
-from zerofleet.infer.load import load, load_file
+from zerofleet.infer.load import load, load_file, weights_named
+from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import best_of, find_best
 
@@ -89,6 +90,16 @@ def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
         return gomocup_maker(game, rest)
     known = FORMS.replace("heuristic", ", ".join(heuristics) or "heuristic (not in this game)")
     raise Unsupported(f"unknown player {text!r} of {game.name}; known: {known}")
+
+
+def refuse_unknown(game: Game, text: str) -> None:
+    """Raises where there is no such player of a game; networks are not loaded for it."""
+    named = SearchText.of(text)
+    if named is None or named.source == "playout":
+        player_maker(game, text)
+    else:
+        weights = weights_named(named.source, game)
+        refuse_mismatch(NetworkSpec.from_dict(weights.spec), game)
 
 
 # ---- players that search

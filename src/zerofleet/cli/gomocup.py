@@ -7,6 +7,12 @@ import typer
 
 from zerofleet.arena import player
 from zerofleet.arena.gomocup_brain import Brain
+from zerofleet.arena.players import SearchText, refuse_unknown
+from zerofleet.errors import Inconsistent
+from zerofleet.games import get
+from zerofleet.infer.load import weights_named
+from zerofleet.network_spec import NetworkSpec
+from zerofleet.run_folders import BEST
 
 
 def gomocup(
@@ -21,9 +27,22 @@ def gomocup(
 
     Example: zerofleet gomocup playout-1000
     """
+    refuse_unknown_player(text)
     brain = Brain(lambda game: player(game, text))
     try:
         for answer in brain.answers(sys.stdin):
             print(answer, flush=True)
     finally:
         brain.close()
+
+
+def refuse_unknown_player(text: str) -> None:
+    """Now rather than at the first move, when the size of the board is known."""
+    game = get("gomoku")
+    named = SearchText.of(text)
+    if named is None or named.source in ("playout", BEST):
+        refuse_unknown(game, text)
+        return
+    spec = NetworkSpec.from_dict(weights_named(named.source, game).spec)
+    if spec.game != game.name:
+        raise Inconsistent(f"{text}: weights of {spec.game_text} do not play {game.name}")

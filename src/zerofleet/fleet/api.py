@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zerofleet import games, nets
+from zerofleet.arena.players import refuse_unknown
+from zerofleet.arena.ratings import START
 from zerofleet.config import Config
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
@@ -126,13 +128,16 @@ def train_run(
     `checked` is what zerofleet.fleet.first_check has found in order, for the run to remember.
     """
     # A run cannot change its network, so a wrong one is refused before there is a run; and so are
-    # devices that are not there, and settings that do not go together.
+    # devices that are not there, opponents that nobody knows, and settings that do not go together.
     plan_devices(config)
     refuse_unsaid_size(config)
     game = games.get(config.game.name, **config.game.options)
     refuse_too_large(config, game)
     network = nets.build(game, config.network.preset, **config.network.options)
     find_loss_terms(config.train.loss_terms)
+    for opponent in config.rating.opponents:
+        if opponent != START and not opponent.startswith(f"run:{name}@"):
+            refuse_unknown(game, opponent)
     first = None
     if start_from is not None:
         if name in run_names():

@@ -8,7 +8,7 @@ import torch
 from pydantic import ValidationError
 
 from zerofleet.config import unknown_name
-from zerofleet.errors import BadText, Inconsistent, Unsupported
+from zerofleet.errors import BadText, Inconsistent, Unsupported, first_fault
 from zerofleet.games import Game
 from zerofleet.nets.board import BoardNetwork
 from zerofleet.nets.bytes import BytesNetwork
@@ -18,7 +18,7 @@ from zerofleet.nets.places import PlacesNetwork
 from zerofleet.nets.points import PointsNetwork
 from zerofleet.nets.presets import OF_GAME, OWN_GAME, choices
 from zerofleet.nets.zones import ZonesNetwork
-from zerofleet.network_spec import NetworkSpec, OptionValue, first_fault
+from zerofleet.network_spec import NetworkSpec, OptionValue
 
 KINDS: dict[str, type[Network]] = {
     "board": BoardNetwork,

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zerofleet.errors import Inconsistent
-from zerofleet.games import Episode, Game
+from zerofleet.games import Game
 from zerofleet.replay.ids import SeenIds
 from zerofleet.replay.segment import (
-    RECORD_HEAD_BYTES,
     Damaged,
     SegmentText,
     Torn,
-    next_record,
     read_head,
     read_records,
+    start_without_head,
 )
 
 
@@ -121,7 +120,9 @@ class Opening:
             text, segment.start = read_head(data, str(path))
             self._take_head(segment, text)
         except Damaged as fault:
-            segment.start = self._start_without_head(path, data)
+            segment.start, episode = start_without_head(data)
+            if episode is not None:
+                self._refuse_other_game(path, episode.game, dict(episode.options))
             on_damage(f"{fault}; its first {segment.start} bytes are skipped")
         segment.end = segment.start
         try:
@@ -141,15 +142,6 @@ class Opening:
                 self._torn_bytes = skipped
             else:
                 on_damage(f"{fault}; its last {skipped} bytes are skipped")
-
-    def _start_without_head(self, path: Path, data: bytes) -> int:
-        """Where the first whole record lies, which must be of this game; else the end."""
-        record = next_record(data, 0)
-        if record is None:
-            return len(data)
-        episode = Episode.decode(data[record.start : record.end])
-        self._refuse_other_game(path, episode.game, dict(episode.options))
-        return record.start - RECORD_HEAD_BYTES
 
     def _take_head(self, segment: Segment, text: SegmentText) -> None:
         self._refuse_other_game(segment.path, text.game, text.options)

@@ -92,6 +92,15 @@ def read_head(data: bytes, name: str) -> tuple[SegmentText, int]:
     return SegmentText(**json.loads(data[text_start:end])), end
 
 
+def start_without_head(data: bytes) -> tuple[int, Episode | None]:
+    """Where the records of a file begin whose head is damaged: at the first whole one, whose
+    episode says of what game they are. Where there is none: at the end."""
+    record = next_record(data, 0)
+    if record is None:
+        return len(data), None
+    return record.start - RECORD_HEAD_BYTES, Episode.decode(data[record.start : record.end])
+
+
 def read_records(
     data: bytes, start: int, name: str, on_damage: Callable[[str], None]
 ) -> Iterator[Record]:

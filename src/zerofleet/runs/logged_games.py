@@ -12,7 +12,13 @@ from pathlib import Path
 
 from zerofleet.errors import Unsupported
 from zerofleet.games import Episode, Game, GameRecord, Position
-from zerofleet.replay.segment import Damaged, Torn, read_head, read_records
+from zerofleet.replay.segment import (
+    Damaged,
+    Torn,
+    read_head,
+    read_records,
+    start_without_head,
+)
 
 TRUNCATED = "truncated"
 """The result of a game that came to max_plies."""
@@ -158,9 +164,22 @@ class LoggedGames:
 
         try:
             text, start = read_head(data, str(path))
-            for index, record in enumerate(read_records(data, start, str(path), on_damage)):
-                yield text.episodes_before + index, data[record.start : record.end]
+            number = text.episodes_before
+        except Damaged as fault:
+            start, _ = start_without_head(data)
+            number = self._num_before(path)
+            on_damage(f"{fault}; its first {start} bytes are skipped")
+        try:
+            for record in read_records(data, start, str(path), on_damage):
+                yield number, data[record.start : record.end]
+                number += 1
         except (Torn, Damaged) as fault:
             is_being_written = isinstance(fault, Torn) and path == max(self._paths(), default=path)
             if not is_being_written:
                 on_damage(str(fault))
+
+    def _num_before(self, path: Path) -> int:
+        """Games that were logged before a file whose head does not say it, by the file before."""
+        earlier = [each for each in self._paths() if each < path]
+        numbers = [number for number, _ in self._games_in(earlier[-1])] if earlier else []
+        return numbers[-1] + 1 if numbers else 0

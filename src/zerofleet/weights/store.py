@@ -146,11 +146,16 @@ class WeightsStore:
 def read_weights(path: Path, name: str) -> Weights:
     """A safetensors file whose manifest, a .json file, lies beside it. Errors call it `name`."""
     try:
-        manifest = json.loads(path.with_suffix(".json").read_text())
         data = path.read_bytes()
+        manifest = json.loads(path.with_suffix(".json").read_text())
         version, spec = int(manifest["version"]), dict(manifest["spec"])
         expected = str(manifest["sha256"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except OSError as error:
+        raise BadWeights(
+            f"{name} refused: {error.filename}: {error.strerror}; weights are a .safetensors file "
+            "with its manifest beside it, of the same name and .json"
+        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadWeights(f"{name} refused: {error}") from error
     got = hashlib.sha256(data).hexdigest()
     if got != expected:
