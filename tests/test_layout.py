@@ -44,6 +44,7 @@ SHARED = {
     "network_spec",
     "packs",
     "plugins",
+    "printing",
     "program",
     "run_folders",
     "run_games",

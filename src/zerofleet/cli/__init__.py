@@ -35,6 +35,7 @@ from zerofleet.cli.show import show
 from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
 from zerofleet.games.sources import OWN_MODULE
+from zerofleet.printing import printable, say
 from zerofleet.program import program_name
 
 PYTHONS_FORMAT = warnings.formatwarning
@@ -99,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         if os.environ.get("ZEROFLEET_DEBUG"):
             traceback.print_exc()
-        print(f"zerofleet: {text}", file=sys.stderr)
+        say(f"zerofleet: {text}", file=sys.stderr)
         raise SystemExit(2) from None
 
 
@@ -112,7 +113,7 @@ def warning_text(
 ) -> str:
     """A warning of zerofleet is a line like an error's; one of a library is as Python has it."""
     if issubclass(category, ZerofleetError):
-        return f"zerofleet: {message}\n"
+        return printable(f"zerofleet: {message}\n")
     return PYTHONS_FORMAT(message, category, filename, lineno, line)
 
 

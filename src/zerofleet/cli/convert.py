@@ -10,6 +10,7 @@ from zerofleet.cli.arguments import GameOptions, game_of, refuse_unwritable
 from zerofleet.errors import BadText
 from zerofleet.games import games_to_text, read_games, write_games
 from zerofleet.games.formats import FORMATS, format_of
+from zerofleet.printing import say
 
 FORMAT_HELP = f"{', '.join(FORMATS)}; else as the file's name ends."
 
@@ -46,15 +47,15 @@ def convert(
     game = game_of(name, option) if name else None
     records = read_games(source, read_as, game)
     for note in (note for record in records for note in record.notes):
-        print(f"{source}: {note}", file=sys.stderr)
+        say(f"{source}: {note}", file=sys.stderr)
     if only is not None:
         if only > len(records):
             raise BadText(f"--only {only}: {source} has {len(records)} games")
         records = records[only - 1 : only]
     if target is None:
-        print(games_to_text(records, write_as or "text"), end="")
+        say(games_to_text(records, write_as or "text"), end="")
         return
     refuse_unwritable(target)
     write_games(target, records, write_as)
     written = f"{len(records)} games" if len(records) > 1 else records[0].game.name
-    print(f"{target}: {written}, {write_as or format_of(target)}")
+    say(f"{target}: {written}, {write_as or format_of(target)}")

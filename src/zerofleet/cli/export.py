@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from zerofleet.cli.arguments import refuse_unwritable
+from zerofleet.printing import say
 from zerofleet.weights import refusing_older_weights
 
 
@@ -26,4 +27,4 @@ def export(
     with refusing_older_weights():
         network, version = load_network(run, step)
     export_onnx(network, path)
-    print(f"{path}: weights {version} of {run}, {path.stat().st_size:,} bytes")
+    say(f"{path}: weights {version} of {run}, {path.stat().st_size:,} bytes")

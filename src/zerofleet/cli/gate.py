@@ -10,6 +10,7 @@ from zerofleet.cli.arguments import GameOptions, NumThreads, PlayerText, Seed, g
 from zerofleet.cli.progress import games_progress
 from zerofleet.errors import BadText
 from zerofleet.games import Game
+from zerofleet.printing import say
 from zerofleet.run_folders import find
 
 EXIT_STATUS = {"accepted": 0, "rejected": 1, "undecided": 3}
@@ -47,7 +48,7 @@ def gate(
             show(f"{first} against {second}, ratio {ratio:+.2f}", num_games, max_games)
 
         result = play_gate(game, first, second, hypotheses, max_games, seed, num_threads, show_test)
-    print(result)
+    say(result)
     raise typer.Exit(EXIT_STATUS[result.verdict])
 
 

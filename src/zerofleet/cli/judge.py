@@ -11,6 +11,7 @@ from zerofleet.arena.gnubg import MAX_PLIES
 from zerofleet.arena.judge import judge as judge_player
 from zerofleet.cli.arguments import Seed
 from zerofleet.cli.output import print_table
+from zerofleet.printing import say
 
 
 def judge(
@@ -37,7 +38,7 @@ def judge(
             progress.update(task, description=what, completed=num_done, total=num_all)
 
         judgement = judge_player(judged, num_decisions, plies, seed, on_progress=show_progress)
-    print(judgement)
+    say(judgement)
     header = ("lost", "played", "better", "position")
     rows = [
         (f"{decision.equity_lost:.3f}", decision.chosen, decision.best, decision.position)

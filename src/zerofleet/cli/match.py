@@ -22,6 +22,7 @@ from zerofleet.cli.arguments import (
 )
 from zerofleet.cli.progress import games_progress
 from zerofleet.files import write_output
+from zerofleet.printing import say
 
 
 def match(
@@ -58,10 +59,10 @@ def match(
             num_threads,
             on_progress=lambda done, of: show(f"{first} against {second}", done, of),
         )
-    print(played)
+    say(played)
     if save is not None:
         save_games(played, save)
-        print(f"games   {save}")
+        say(f"games   {save}")
 
 
 def save_games(played: Match, path: Path) -> None:

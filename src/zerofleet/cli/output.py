@@ -1,20 +1,41 @@
 """Tables: drawn on a terminal, plain columns elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
+
+from zerofleet.printing import printable
 
 WIDTH_OFF_TERMINAL = 500
 """Columns that a file or a pipe has: enough that nothing is folded."""
+
+
+class TextConsole(Console):
+    """Shows texts as they are: no markup, and nothing in them steers the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, highlight=False, emoji=False)
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(printable(text), **how)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
 def print_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str]
 ) -> None:
     """Prints rows of cells; the columns named in `numbers` are set to the right."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = TextConsole()
     if not console.is_terminal:
         console.width = WIDTH_OFF_TERMINAL
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)

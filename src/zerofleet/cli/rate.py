@@ -19,6 +19,7 @@ from zerofleet.cli.arguments import (
 )
 from zerofleet.cli.progress import games_progress
 from zerofleet.metrics import needed
+from zerofleet.printing import say
 
 
 def rate(
@@ -50,7 +51,7 @@ def rate(
         needed("matplotlib", "zerofleet[train]")
     with games_progress() as show:
         ratings = rate_players(game, players, num_games, seed, num_threads, show)
-    print(ratings)
+    say(ratings)
     if picture is not None:
         draw_ratings(ratings, picture)
-        print(f"picture: {picture}")
+        say(f"picture: {picture}")

@@ -24,6 +24,7 @@ from zerofleet.cli.progress import progress_of
 from zerofleet.errors import BadText
 from zerofleet.games import GameRecord, read_games
 from zerofleet.games.formats import FORMATS
+from zerofleet.printing import say
 
 SEATS = ("first", "second")
 LINE_SHOWN = 6
@@ -101,7 +102,7 @@ def record_of(
         raise BadText(f"--only {only}: {source} has {len(records)} games")
     record = records[(only or 1) - 1]
     for note in record.notes:
-        print(f"{source}: {note}", file=sys.stderr)
+        say(f"{source}: {note}", file=sys.stderr)
     return record
 
 
@@ -120,7 +121,7 @@ def print_turns(found: Review) -> None:
         for verdict in found.verdicts
     ]
     if not rows:
-        print("no turn of this game had a choice")
+        say("no turn of this game had a choice")
         return
     print_table(header, rows, numbers=("ply", "lost", "value"))
 
@@ -139,7 +140,7 @@ def print_summary(found: Review) -> None:
                 *(str(sum(each.mark == mark for each in verdicts)) for mark, _ in reversed(MARKS)),
             )
         )
-    print()
+    say()
     print_table(header, rows, numbers=header[1:])
 
 

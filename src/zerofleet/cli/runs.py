@@ -13,6 +13,7 @@ from zerofleet.config import read
 from zerofleet.errors import BadBytes
 from zerofleet.games import is_source
 from zerofleet.packs import DEFAULT_PART_BYTES, DEFAULT_UNPACKED_BYTES, pack, unpack
+from zerofleet.printing import say
 from zerofleet.program import program_name
 from zerofleet.replay.segment import read_head
 from zerofleet.run_folders import Run, find, folder_of, remove, set_source
@@ -62,10 +63,10 @@ def show(name: RunName) -> None:
     """
     run = find(name)
     found = summary(run.folder)
-    print(f"run {name}: {found.game}")
-    print(f"folder {run.folder}, {size_text(found.size_bytes)}; settings in {run.config_path}")
-    print(f"begun {run.facts.created:%Y-%m-%d %H:%M} UTC, id {run.facts.id}")
-    print(f"{found.num_steps} steps, {found.num_games} games")
+    say(f"run {name}: {found.game}")
+    say(f"folder {run.folder}, {size_text(found.size_bytes)}; settings in {run.config_path}")
+    say(f"begun {run.facts.created:%Y-%m-%d %H:%M} UTC, id {run.facts.id}")
+    say(f"{found.num_steps} steps, {found.num_games} games")
     rows = [
         (kind, str(record["step"]), measured, value_text(value))
         for kind, record in metrics.latest(run.folder).items()
@@ -89,7 +90,7 @@ def rm(
         what = f"{size_text(found.size_bytes)}, {found.num_steps} steps, {found.num_games} games"
         typer.confirm(f"Remove run {name} ({what})?", abort=True)
     remove(name)
-    print(f"removed {name}")
+    say(f"removed {name}")
 
 
 @runs.command("pack")
@@ -123,8 +124,8 @@ def pack_run(
         leave_out |= set(run.checkpoints.glob("*"))
     list_path, *parts = pack(run, folder, max_bytes, leave_out)
     size_bytes = sum(path.stat().st_size for path in parts)
-    print(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
-    print(f"elsewhere: {program_name()} runs unpack {list_path}")
+    say(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
+    say(f"elsewhere: {program_name()} runs unpack {list_path}")
 
 
 @runs.command("unpack")
@@ -150,9 +151,9 @@ def unpack_run(
     Example: zerofleet runs unpack packs/c4.pack.json --run c4-again
     """
     run = unpack(list_path, name, max_bytes)
-    print(f"unpacked {run.name}: {run.folder}")
+    say(f"unpacked {run.name}: {run.folder}")
     if is_source(run.facts.game):
-        print(
+        say(
             f"it plays {run.facts.game}; to use that: {program_name()} runs source {run.name} PLACE"
         )
 
@@ -169,7 +170,7 @@ def source(
     Example: zerofleet runs source sticks games/sticks.py:Sticks
     """
     run = set_source(name, place)
-    print(f"{run.name} plays {run.facts.game}")
+    say(f"{run.name} plays {run.facts.game}")
 
 
 def old_segments(run: Run) -> set[Path]:

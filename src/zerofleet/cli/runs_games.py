@@ -14,6 +14,7 @@ from zerofleet.cli.output import print_table
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import games_to_text, write_games
 from zerofleet.games.formats import FORMATS
+from zerofleet.printing import say
 from zerofleet.runs import LoggedGame, LoggedGames, games
 from zerofleet.runs.logged_games import TRUNCATED
 
@@ -54,7 +55,7 @@ def runs_games(
     else:
         list_games(chosen)
     for fault in log.faults.values():
-        print(f"{fault}; that is left out", file=sys.stderr)
+        say(f"{fault}; that is left out", file=sys.stderr)
 
 
 def selected(log: LoggedGames, order: str, result: str | None, limit: int) -> list[LoggedGame]:
@@ -75,11 +76,11 @@ def write(chosen: list[LoggedGame], write_as: str | None, out: Path | None) -> N
         raise BadText("there is no such game in the log, so nothing is written")
     records = [played.record() for played in chosen]
     if out is None:
-        print(games_to_text(records, write_as or "text"), end="")
+        say(games_to_text(records, write_as or "text"), end="")
         return
     refuse_unwritable(out)
     write_games(out, records, write_as)
-    print(f"{out}: {len(records)} games" if len(records) > 1 else f"{out}: game {chosen[0].number}")
+    say(f"{out}: {len(records)} games" if len(records) > 1 else f"{out}: game {chosen[0].number}")
 
 
 def list_games(chosen: list[LoggedGame]) -> None:
@@ -99,8 +100,8 @@ def list_games(chosen: list[LoggedGame]) -> None:
 
 def show_game(played: LoggedGame) -> None:
     """Every ply with what its search thought, then the last position."""
-    print(f"game {played.number} of {played.run}, id {played.id}")
-    print(f"for the first player: {played.result}")
+    say(f"game {played.number} of {played.run}, id {played.id}")
+    say(f"for the first player: {played.result}")
     header = ("ply", "player", "plays", "search", "version", "value for it", "policy")
     print_table(header, list(plies(played)), numbers=("ply", "version", "value for it", "policy"))
     print(played.positions()[-1], end="")

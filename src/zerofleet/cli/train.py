@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from zerofleet import metrics, plugins
 from zerofleet.cli.arguments import GameOptions, option_values
 from zerofleet.cli.live import LiveScreen
-from zerofleet.cli.output import print_table
+from zerofleet.cli.output import TextConsole, print_table
 from zerofleet.cli.report import write_report
 from zerofleet.cli.report_data import last_of_each_opponent
 from zerofleet.config import Config
@@ -19,6 +18,7 @@ from zerofleet.fleet.first_check import check_first
 from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
+from zerofleet.printing import say
 from zerofleet.program import program_name
 from zerofleet.run_folders import Run, check_name, config_for
 from zerofleet.run_games import default_name
@@ -125,7 +125,7 @@ def train(
     else:
         name, preset = name_and_preset(game, run, preset, overrides)
     options = option_values(option)
-    checked = check_first(game, options, name, print) if checks else ""
+    checked = check_first(game, options, name, say) if checks else ""
     config = config_for(name, game, preset, config_file, overrides, options)
 
     # Only now: it loads torch.
@@ -154,7 +154,7 @@ def listed(option: str, names: str | None) -> list[str] | None:
 
 def screen_for(name: str, config: Config) -> Screen:
     """A table on a terminal, lines elsewhere."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = TextConsole()
     return LiveScreen(name, config, console) if console.is_terminal else PlainScreen()
 
 
@@ -178,9 +178,9 @@ def say_what_now(run: Run, game: str) -> None:
             numbers=("games", "score", "step"),
         )
     named = "".join(f" --plugin {shlex.quote(path)}" for path in plugins.loaded())
-    print(f"go on with: {program_name()} train {game} --run {run.name}{named}")
-    print(f"play it:    {program_name()} play {game} --against run:{run.name}")
+    say(f"go on with: {program_name()} train {game} --run {run.name}{named}")
+    say(f"play it:    {program_name()} play {game} --against run:{run.name}")
     try:
-        print(f"report:     {write_report(run)}")
+        say(f"report:     {write_report(run)}")
     except ZerofleetError as error:
-        print(f"no report:  {error}")
+        say(f"no report:  {error}")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from zerofleet.fleet.pace import Pace, earlier
 from zerofleet.metrics import Record, Sink
+from zerofleet.printing import say
 
 
 class Screen(Sink, Protocol):
@@ -41,7 +42,7 @@ class PlainScreen:
         """There is nothing to close."""
 
     def say(self, text: str) -> None:
-        print(text, flush=True)
+        say(text, flush=True)
 
     def show_doing(self, text: str) -> None:
         """Lines stay, so passing things are left out."""
