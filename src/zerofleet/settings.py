@@ -39,14 +39,14 @@ class GameConfig(Section):
     """What is played."""
 
     name: str
-    """One of `zerofleet games`, or where a game of your own is: its file and class."""
+    """One of `zerofleet games`, or where a custom game is: its file and class."""
 
     options: dict[str, int | str] = {}
     """The game's options, such as Gomoku's size. A larger board takes longer games, a larger
     network and many more of both."""
 
     rules: str = ""
-    """Of a game of your own: its fingerprint, written here by zerofleet so that a run notices when
+    """Of a custom game: its fingerprint, written here by zerofleet so that a run notices when
     the rules have changed. Empty for the games that come with it."""
 
 
@@ -174,7 +174,7 @@ class ReplayConfig(Section):
     something is hidden a position counts twice, here and below: as each player sees it."""
 
     least_positions: Count = 20_000
-    """Positions before training begins. Fewer begins sooner and learns the first games by heart."""
+    """Positions before training begins. Fewer begins sooner and overfits the first games."""
 
     samples_per_position: Annotated[float, Field(gt=0, le=1000)] = 8
     """How often a position is trained on, on average. More makes the most of each game, too much
@@ -308,7 +308,7 @@ class StopConfig(Section):
     """Positions of those games."""
 
     minutes: Annotated[float, Field(gt=0, le=1e9)] | None = None
-    """Minutes of this session: one that goes on with a run counts anew."""
+    """Minutes of this session: one that resumes a run counts anew."""
 
 
 class RunConfig(Section):

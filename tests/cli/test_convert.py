@@ -76,7 +76,7 @@ def test_a_custom_game_is_converted_where_it_is_named(capsys: pytest.CaptureFixt
         (["match.mat"], "a text holds one game, not 2; write them one by one"),
         (["match.mat", "--only", "3"], "--only 3: match.mat has 2 games"),
         (["match.mat", "--to", "pgn"], "unknown format 'pgn' of games; known: sgf, mat, moves"),
-        (["match.mat", "game.sgf"], "SGF's GM[4] is five in a row, not <Game backgammon"),
+        (["match.mat", "game.sgf"], "SGF is for gomoku line=5, not for backgammon"),
         (["match.mat", "gone/game.mat"], "gone/game.mat cannot be written"),
         (["match.mat", "--option", "checkers=3"], "--option goes with --game"),
         (["match.mat", "--from", "sgf"], "match.mat: it is no SGF"),

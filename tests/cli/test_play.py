@@ -290,7 +290,7 @@ def test_a_game_saved_in_the_format_of_other_programs_goes_on(
 
 def test_a_format_of_another_game_is_refused_when_saving(tmp_path: Path) -> None:
     ran = played("connect4 --against random --seat first", "save mine.sgf", folder=tmp_path)
-    assert "mine.sgf cannot be written: SGF's GM[4] is five in a row" in ran.stdout
+    assert "mine.sgf cannot be written: SGF is for gomoku line=5" in ran.stdout
     assert not (tmp_path / "mine.sgf").exists()
 
 

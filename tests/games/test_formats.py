@@ -314,7 +314,7 @@ def test_a_turn_written_whole_is_the_same_as_its_moves() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "fault"),
     [
-        ("game.sgf", "connect4", r"SGF's GM\[4\] is five in a row, not <Game connect4>"),
+        ("game.sgf", "connect4", r"SGF is for gomoku line=5, not for connect4"),
         ("game.moves", "gomoku", "a list of columns is a game of connect4, not of gomoku"),
         ("game.mat", "connect4", "it is a game of <Game backgammon.*, not of <Game connect4>"),
         ("game.txt", "gomoku", "it is a game of <Game connect4>, not of <Game gomoku.*>"),

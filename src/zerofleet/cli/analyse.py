@@ -34,8 +34,8 @@ def analyse(
         str | None,
         typer.Argument(
             metavar="GAME",
-            help="One of `zerofleet games`, or your own: file.py:Class or file.h. With --json each "
-            "request may name one of `zerofleet games` instead.",
+            help="One of `zerofleet games`, or a custom game: file.py:Class or file.h. With --json "
+            "each request may name one of `zerofleet games` instead.",
         ),
     ] = None,
     text: PositionText = None,

@@ -14,7 +14,7 @@ from zerofleet.settings import MOST_SEED
 GameName = Annotated[
     str,
     typer.Argument(
-        metavar="GAME", help="One of `zerofleet games`, or your own: file.py:Class or file.h."
+        metavar="GAME", help="One of `zerofleet games`, or a custom game: file.py:Class or file.h."
     ),
 ]
 PositionText = Annotated[

@@ -31,7 +31,9 @@ def convert(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--game", metavar="GAME", help="Where IN does not say it, or it is your own."),
+        typer.Option(
+            "--game", metavar="GAME", help="Where IN does not say it, or it is a custom game."
+        ),
     ] = None,
     option: GameOptions = None,
 ) -> None:

@@ -70,7 +70,7 @@ def text_of(path: Path) -> str:
 def programs() -> list[Finding]:
     return [
         Finding("Python", platform.python_version()),
-        Finding("C++ compiler", compiler(), "games of your own in C++", "apt-get install g++"),
+        Finding("C++ compiler", compiler(), "custom games in C++", "apt-get install g++"),
         Finding(
             "GnuBG",
             gnubg.find_program() or "",

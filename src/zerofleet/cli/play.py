@@ -57,7 +57,7 @@ def play(
     ] = False,
     load: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Go on with a saved game; also .sgf, .mat, .moves."),
+        typer.Option(metavar="FILE", help="Resume a saved game; also .sgf, .mat, .moves."),
     ] = None,
 ) -> None:
     """Play against an agent in the terminal.

@@ -38,8 +38,9 @@ a move as people write it, such as {example}; or
   hint        what a search would play for you
   thoughts    what the opponent thought at its last move
   undo        take back your last move
-  save FILE   write the game down; zerofleet play … --load FILE goes on. FILE.sgf (Gomoku),
-              FILE.mat (backgammon) and FILE.moves (Connect Four) are for other programs too
+  save FILE   write the game down, such as game.txt; zerofleet play … --load FILE resumes it,
+              zerofleet review FILE marks mistakes. FILE.sgf (Gomoku), FILE.mat (backgammon)
+              and FILE.moves (Connect Four) are for other programs too
   resign      give the game up
   quit        leave; Ctrl-D and Ctrl-C do too"""
 

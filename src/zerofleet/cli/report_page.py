@@ -50,7 +50,7 @@ SECTIONS = (
         "losses",
         "Losses",
         "Over training steps: the whole loss and its parts, each point the mean since the one "
-        "before. The policy's part is the entropy of its targets and the KL to them.",
+        "before. Policy is the sum of target entropy and KL to target.",
         "No training step was made yet.",
     ),
     (

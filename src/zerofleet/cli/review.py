@@ -55,7 +55,9 @@ def review(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--game", metavar="GAME", help="Where FILE does not say it, or your own."),
+        typer.Option(
+            "--game", metavar="GAME", help="Where FILE does not say it, or a custom game."
+        ),
     ] = None,
     option: GameOptions = None,
 ) -> None:

@@ -101,12 +101,12 @@ def pack_run(
         int, typer.Option(help="Of one file; 16 MiB.", show_default=False)
     ] = DEFAULT_PART_BYTES,
     without_games: Annotated[
-        bool, typer.Option("--without-games", help="Going on then fills the window anew.")
+        bool, typer.Option("--without-games", help="A resumed run then fills its window anew.")
     ] = False,
     without_checkpoints: Annotated[
         bool,
         typer.Option(
-            "--without-checkpoints", help="To play and rate it elsewhere, not to go on with it."
+            "--without-checkpoints", help="To play and rate it elsewhere, not to resume it."
         ),
     ] = False,
 ) -> None:

@@ -31,8 +31,8 @@ def train(
         str,
         typer.Argument(
             metavar="GAME",
-            help="connect4, gomoku, backgammon, beastybar, tictactoe, or your own: file.py:Class "
-            "or file.h.",
+            help="connect4, gomoku, backgammon, beastybar, tictactoe, or a custom game: "
+            "file.py:Class or file.h.",
         ),
     ],
     preset: Annotated[
@@ -97,11 +97,11 @@ def train(
         Tracker, typer.Option(help="Where curves are drawn; TensorBoard has them in any case.")
     ] = "tensorboard",
 ) -> None:
-    """Train a network by self-play, or go on with a run that exists.
+    """Train a network by self-play, or resume a run that exists.
 
     Without --preset a new run takes the one that fits this machine, and says so. A run that exists
-    keeps its settings, but for those given here. Ctrl-C ends it after the step
-    at hand, a deterministic one after the steps of its round; the same command goes on.
+    keeps its settings, but for those given here. Ctrl-C ends it after the step at hand, a
+    deterministic one after the steps of its round; the same command resumes it.
 
     Example: zerofleet train connect4 --preset fast --run c4 --minutes 30
     """

@@ -239,6 +239,8 @@ def game_text(record: GameRecord) -> str:
 
 
 def checked(game: Game) -> Game:
-    if game.name != "gomoku" or game.options["line"] != "5":
-        raise Unsupported(f"SGF's GM[{GOMOKU}] is five in a row, not {game!r}")
+    line = game.options.get("line") if game.name == "gomoku" else None
+    if line != "5":
+        variant = game.name + (f" line={line}" if line else "")
+        raise Unsupported(f"SGF is for gomoku line=5, not for {variant}")
     return game
