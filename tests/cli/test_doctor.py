@@ -54,5 +54,5 @@ def test_what_can_be_done_without_is_named_with_its_cure_and_is_no_failure() -> 
     ran = doctor("--seconds", "0", CXX="no-such-compiler")
     assert ran.returncode == 0
     assert (
-        "missing: C++ compiler, for games of your own in C++; apt-get install g++\n" in ran.stdout
+        "missing: C++ compiler, for custom games in C++; apt-get install g++\n" in ran.stdout
     )
