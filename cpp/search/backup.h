@@ -95,13 +95,11 @@ inline void count_provisionally(Tree& tree, PathStep& step) {
 // meanwhile, its visits count as exact already, this one too, and the sums above have moved by the
 // exact value less its provisional one: what is left there is the provisional one.
 inline void settle(Tree& tree, std::span<const PathStep> path, float value_first_player) {
-    size_t num_open = path.size();
-    for (size_t i = path.size() - 1; i-- > 0;)
-        if (tree.edge(tree.node(path[i].node), path[i].edge).solved) num_open = i;
-    if (num_open < path.size()) value_first_player = path[num_open].provisional_first_player;
-    for (const PathStep& step : path.first(num_open)) {
+    for (size_t i = path.size(); i-- > 0;) {
+        const PathStep& step = path[i];
         Node& node = tree.node(step.node);
         Edge& edge = tree.edge(node, step.edge);
+        if (edge.solved && i + 1 < path.size()) value_first_player = step.provisional_first_player;
         const float change = value_first_player - step.provisional_first_player;
         move_mean(edge.mean_first_player, edge.solved, change / float(edge.visits));
         move_mean(node.mean_first_player, node.solved, change / float(node.visits));

@@ -299,25 +299,38 @@ class SearchRoot {
         }
     }
 
-    // The most visited line, down to the first roll of dice.
+    // The best action, then the most visited line, down to the first roll of dice. A solved node
+    // goes on by an action that is worth what it is, so a proven win ends in one.
     void follow_best(const Tree& tree, RootResult& result) const {
         uint32_t index = index_;
         while (index != kNoIndex && tree.node(index).kind != NodeKind::chance) {
             const Node& node = tree.node(index);
-            const Edge* best = nullptr;
-            for (uint32_t i = 0; i < node.num_edges; ++i) {
-                const Edge& edge = tree.edge(node, i);
-                const bool chosen = index == index_ && edge.action == result.best_action;
-                if (edge.visits > 0 && (chosen || !best || edge.visits > best->visits))
-                    best = &edge;
-                if (chosen) break;
-            }
-            if (!best) return;
-            result.principal_variation.push_back(best->action);
-            index = best->child;
+            const uint32_t at = index == index_ ? tree.find_edge(node, result.best_action)
+                                                : most_visited(tree, node);
+            if (at == kNoIndex) break;
+            const Edge& edge = tree.edge(node, at);
+            result.principal_variation.push_back(edge.action);
+            index = edge.child;
             for (uint32_t other = index; other != kNoIndex; other = tree.node(other).next_sibling)
                 if (tree.node(other).visits > tree.node(index).visits) index = other;
         }
+        // An action that was never visited may be best where those that were are proven lost.
+        if (result.principal_variation.empty() && tree.node(index_).kind != NodeKind::chance)
+            result.principal_variation.push_back(result.best_action);
+    }
+
+    // The number of a node's most visited edge, at a solved node of those that it is solved by;
+    // kNoIndex where none was visited.
+    static uint32_t most_visited(const Tree& tree, const Node& node) {
+        uint32_t best = kNoIndex;
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            const Edge& edge = tree.edge(node, i);
+            const bool fits =
+                !node.solved || (edge.solved && edge.mean_first_player == node.mean_first_player);
+            if (fits && edge.visits > (best == kNoIndex ? 0 : tree.edge(node, best).visits))
+                best = i;
+        }
+        return best;
     }
 
     uint32_t index_ = kNoIndex;

@@ -144,6 +144,41 @@ TEST_CASE(
             CHECK(one.target[1] == doctest::Approx(0.5));
             CHECK(one.target[2] == doctest::Approx(0.5));
             CHECK(one.best_action != 0);
+            CHECK(one.principal_variation == std::vector<Action>{one.best_action});
         }
     CHECK(seen);
+}
+
+TEST_CASE("a visit that is out when an edge above it is proven settles below that edge too") {
+    // The root has an action a, then the opponent c and d, then the root's player e. One visit of
+    // ac is out when d is proven to win for the opponent; it comes back as 0.4.
+    Tree tree;
+    const Half prior[] = {to_half(0.5f), to_half(0.5f)};
+    const Action ids[] = {0, 1};
+    const auto add = [&](int mover, uint32_t num_actions, float value) {
+        const uint32_t index = tree.add_node(NodeKind::decision, Mover(mover));
+        tree.set_priors(index, {ids, num_actions}, {prior, num_actions}, 2);
+        tree.node(index).mean_first_player = value;
+        tree.node(index).visits = 1;
+        return index;
+    };
+    const uint32_t root = add(0, 2, 0), after_a = add(1, 2, 0), after_ac = add(0, 2, 0);
+    const PathStep a = {root, tree.visit_slot(root, 0), 0};
+    const PathStep c = {after_a, tree.visit_slot(after_a, 0), 0};
+    const PathStep d = {after_a, tree.visit_slot(after_a, 1), 0};
+    const PathStep e = {after_ac, tree.visit_slot(after_ac, 0), 0};
+    std::vector<PathStep> out = {a, c, e}, proving = {a, d};
+    for (PathStep& step : out) count_provisionally(tree, step);
+    for (PathStep& step : proving) count_provisionally(tree, step);
+    Edge& lost = tree.edge(tree.node(after_a), d.edge);
+    lost.solved = true;
+    lost.mean_first_player = -1;
+    settle(tree, proving, -1);
+    pass_up_proofs(tree, proving);
+    CHECK(tree.edge(tree.node(root), a.edge).solved);
+    settle(tree, out, 0.4f);
+    CHECK(tree.node(root).mean_first_player == doctest::Approx(-2.0f / 3));
+    CHECK(tree.edge(tree.node(after_a), c.edge).mean_first_player == doctest::Approx(0.4));
+    CHECK(tree.edge(tree.node(after_ac), e.edge).mean_first_player == doctest::Approx(0.4));
+    CHECK(tree.node(after_ac).mean_first_player == doctest::Approx(0.2));
 }

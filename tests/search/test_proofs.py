@@ -60,3 +60,16 @@ def test_targets_have_no_proven_loss_beside_an_open_action_and_only_wins_where_t
     assert num_won > 20
     assert num_lost > 5
     assert seats == {0, 1}
+
+
+@pytest.mark.parametrize("columns", ["66345725615", "25516342713435"])
+def test_the_principal_variation_of_a_proven_win_ends_in_it(columns: str) -> None:
+    position = zf.games.get("connect4").from_text(columns)
+    winner = position.to_move
+    found = zf.search.analyse(position, "hash", 600)
+    assert found.solved
+    assert found.value_to_move == 1
+    for action in found.principal_variation:
+        position.play(action)
+    assert position.to_move == zf.OVER
+    assert position.rewards()[winner] == 1
