@@ -61,7 +61,7 @@ void play_from_text(const PyGame& game, PyPosition& position, const std::string&
 const std::string* place_of_check = nullptr;
 
 // Lets this process say on standard error where its check was when the game's own code crashes it.
-void tell_crashes() {
+void report_crashes() {
     static char stack[1 << 16];  // its own: the other one may have overflowed
     const stack_t apart{stack, 0, sizeof stack};
     sigaltstack(&apart, nullptr);
@@ -117,7 +117,7 @@ void bind_game(nb::module_& m) {
         .def_prop_ro(
             "where", [](const PyCheck& check) { return check.core->where(); },
             "Where it is, or was when the game's own code raised: \"game 3, ply 5: \".");
-    m.def("tell_crashes", tell_crashes,
+    m.def("report_crashes", report_crashes,
           "A process that a game's own code crashes says on standard error where its check was.");
 
     nb::class_<RandomGames>(m, "RandomGames", "What came of games between random players.")

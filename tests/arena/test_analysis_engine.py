@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nim import Nim
 
 import zerofleet as zf
 from zerofleet.arena.analysis_engine import MOST_LINE_BYTES, AnalysisEngine, Defaults
+from zerofleet.errors import RulesFailed
+from zerofleet.games import from_class
 
 ORACLES = Path(__file__).parent.parent / "oracles"
 CONNECT4 = zf.games.get("connect4")
@@ -149,6 +152,25 @@ def test_searches_with_the_same_weights_share_batches(monkeypatch: pytest.Monkey
         position = CONNECT4.from_text(str(1 + number % 7))
         alone = zf.search.analyse(position, evaluate, 20)
         assert answer["moves"] == alone.to_json(20)["moves"]
+
+
+class OutOfSticks(Nim):
+    """Fails in the midst of a search."""
+
+    name = "out of sticks"
+
+    def play(self, action: int) -> None:
+        if self.left < 8:
+            raise RulesFailed("no stick is left")
+        super().play(action)  # type: ignore[no-untyped-call]
+
+
+def test_a_game_whose_rules_fail_harms_no_search_of_another() -> None:
+    engine = AnalysisEngine(Defaults(from_class(OutOfSticks), "playout-50", None, None, 20), 2)
+    requests = [b'{"id": "fails"}', b'{"id": "c4", "game": "connect4"}']
+    answers = {answer["id"]: answer for answer in engine.answers(requests)}
+    assert answers["fails"]["error"]["code"] == "rules_failed"
+    assert answers["c4"]["num_simulations"] == 50
 
 
 def test_the_weights_that_come_with_zerofleet_find_the_wins_of_connect_four() -> None:

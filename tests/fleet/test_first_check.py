@@ -11,6 +11,7 @@ import zerofleet as zf
 from zerofleet import metrics
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet import first_check
+from zerofleet.games.check_apart import check_apart
 
 GAMES = """
 import zerofleet as zf
@@ -36,6 +37,12 @@ class Fails(Nim):
 
 class Good(Nim):
     name = "good"
+
+class Prints(Nim):
+    name = "prints"
+    def play(self, action):
+        print("x" * 1000, flush=True)
+        super().play(action)
 """
 TINY = [argument for setting in TINY_RUN for argument in ("--set", setting)]
 
@@ -101,3 +108,9 @@ def test_code_that_passed_is_not_checked_again_until_it_changes(tmp_path, games_
     with pytest.raises(Inconsistent, match="checked again"):
         train()
     zf.train("games.py:Good", preset="fast", run="g", steps=1, settings=TINY_RUN, check=False)
+
+
+def test_what_a_game_prints_disturbs_no_check_in_a_process_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "support"))
+    seen = check_apart("games.py:Prints", {}, 64, 1, lambda num_games: None, None)
+    assert seen.num_games == 64

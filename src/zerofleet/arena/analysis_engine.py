@@ -194,7 +194,8 @@ class AnalysisEngine:
         """Takes every search a batch of leaves further; gives the answers of those that end."""
         together: dict[int, list[InFlight]] = {}
         for each in self._in_flight:
-            together.setdefault(id(each.evaluator), []).append(each)
+            shares = each if isinstance(each.evaluator, str) else each.evaluator
+            together.setdefault(id(shares), []).append(each)
         failed: dict[int, ZerofleetError] = {}
         for searches in together.values():
             try:

@@ -1,15 +1,18 @@
 """The check of a game in a process of its own, which a crash of the game's own code ends alone.
 
 For games in C++ from a user's header: a fault there may end the process. The child writes a line of
-JSON for each step on standard output, and where it was on standard error if it crashes.
+JSON for each step on standard output, and where it was on standard error if it crashes. What the
+game's own code prints goes to standard error.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from tempfile import TemporaryFile
 
 from zerofleet import _core
 from zerofleet._core import CheckReport
@@ -62,24 +65,25 @@ def check_apart(
         "max_s": max_s,
     }
     command = [sys.executable, "-c", CHILD, json.dumps(asked)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
+    with (
+        TemporaryFile("w+", errors="replace") as printed,  # a pipe that nobody reads would fill up
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=printed, text=True) as child,
+    ):
         assert child.stdout is not None
-        assert child.stderr is not None
         try:
             for line in child.stdout:
-                told = json.loads(line)
-                if "fault" in told:
-                    raise Inconsistent(told["fault"])
-                if "report" in told:
-                    return Seen(**told["report"])
-                on_progress(told["num_games"])
-            errors = child.stderr.read()
+                said = json.loads(line)
+                if "fault" in said:
+                    raise Inconsistent(said["fault"])
+                if "report" in said:
+                    return Seen(**said["report"])
+                on_progress(said["num_games"])
+            status = child.wait()
         except BaseException:
             child.kill()
             raise
-    status = child.returncode
+        printed.seek(0)
+        errors = printed.read()
     if status >= 0:
         raise RulesFailed(f"{source}: its check ended with status {status}: {errors.strip()}")
     where = errors.rpartition("\n")[2] or "before the first game: "
@@ -92,20 +96,22 @@ def check_apart(
 def main(asked: str) -> None:
     """What the child does."""
     wanted = json.loads(asked)
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-    def tell(**values: object) -> None:
-        print(json.dumps(values), flush=True)
+    def say(**values: object) -> None:
+        print(json.dumps(values), file=output, flush=True)
 
-    _core.tell_crashes()
+    _core.report_crashes()
     try:
         report = check(
             get(wanted["source"], **wanted["options"]),
             wanted["num_games"],
             wanted["seed"],
-            lambda num_games: tell(num_games=num_games),
+            lambda num_games: say(num_games=num_games),
             wanted["max_s"],
         )
     except ZerofleetError as error:
-        tell(fault=str(error))
+        say(fault=str(error))
     else:
-        tell(report=asdict(Seen(**{name: getattr(report, name) for name in Seen.__annotations__})))
+        say(report=asdict(Seen(**{name: getattr(report, name) for name in Seen.__annotations__})))
