@@ -9,14 +9,14 @@ but its rules must not have changed. What a run names is text that others may ha
   opponent, until the user has named the same on the command line.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from zerofleet import games
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
 from zerofleet.program import program_name
-from zerofleet.settings import GameConfig
+from zerofleet.settings import GameConfig, game_text
 
 PROGRAM = "gomocup:"
 """How a player begins that is a program, started by its path."""
@@ -98,11 +98,6 @@ def changed_rules(folder: Path, source: str) -> str:
         f"{source} has other rules than when {folder} was begun: the games and weights there no "
         "longer fit; undo the change, or use another name"
     )
-
-
-def game_text(game: str, options: Mapping[str, int | str]) -> str:
-    """The game with its options: gomoku size=9 line=5 rule=freestyle."""
-    return " ".join([game, *(f"{name}={value}" for name, value in options.items())])
 
 
 def default_name(game: str, preset: str) -> str:

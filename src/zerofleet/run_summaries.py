@@ -8,7 +8,7 @@ from pathlib import Path
 from zerofleet import metrics
 from zerofleet.errors import ZerofleetError
 from zerofleet.run_folders import read_run, run_names, runs_folder
-from zerofleet.run_games import game_text
+from zerofleet.settings import game_text
 
 
 @dataclass(frozen=True)

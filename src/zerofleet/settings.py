@@ -4,7 +4,7 @@ Frozen, and checked when built. How they are read from files is in zerofleet.con
 setting for a secret: those come from the environment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import yaml
@@ -48,6 +48,11 @@ class GameConfig(Section):
     rules: str = ""
     """Of a custom game: its fingerprint, written here by zerofleet so that a run notices when
     the rules have changed. Empty for the games that come with it."""
+
+
+def game_text(game: str, options: Mapping[str, int | str]) -> str:
+    """The game with its options: gomoku size=9 line=5 rule=freestyle."""
+    return " ".join([game, *(f"{name}={value}" for name, value in options.items())])
 
 
 class SearchConfig(Section):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from zerofleet.arena.statistics import Estimate, estimate
 from zerofleet.games import Game
+from zerofleet.settings import game_text
 
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What a pair can bring: the mean of its two games."""
@@ -98,7 +99,7 @@ class Match:
         low, high = self.interval
         points = self.points
         lines = [
-            f"{game_text(self.game)}: {self.first} against {self.second}",
+            f"{game_text(self.game.name, self.game.options)}: {self.first} against {self.second}",
             f"games   {self.num_games} ({self.num_games // 2} pairs, seed {self.seed}): "
             f"won {self.wins}, drawn {self.draws}, lost {self.losses}",
             f"score   {self.score:.1%}  (95 % interval {low:.1%} to {high:.1%})",
@@ -117,8 +118,3 @@ def reward_unit(game: Game) -> str:
 
 def pair_means(values: Sequence[float]) -> list[float]:
     return [(there + back) / 2 for there, back in zip(values[::2], values[1::2], strict=True)]
-
-
-def game_text(game: Game) -> str:
-    """The game with its options: gomoku size=15 line=5 rule=freestyle."""
-    return " ".join([game.name, *(f"{name}={value}" for name, value in game.options.items())])

@@ -3,9 +3,9 @@
 from io import BytesIO
 from pathlib import Path
 
-from zerofleet.arena.match_result import game_text
 from zerofleet.arena.ratings import ANCHOR, Ratings
 from zerofleet.files import write_output
+from zerofleet.settings import game_text
 
 
 def draw_ratings(ratings: Ratings, path: Path) -> None:
@@ -38,7 +38,7 @@ def draw_ratings(ratings: Ratings, path: Path) -> None:
     axes.set_ylim(len(rated) - 0.5, -0.7)
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel(f"Elo, {ANCHOR} = 0; bars are 95 % intervals")
-    axes.set_title(game_text(ratings.game))
+    axes.set_title(game_text(ratings.game.name, ratings.game.options))
     png = BytesIO()
     figure.savefig(png, dpi=120, format="png")
     write_output(path, png.getvalue())

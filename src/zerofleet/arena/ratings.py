@@ -7,11 +7,12 @@ from itertools import combinations
 
 from zerofleet.arena.elo import PairScores, fit_elo
 from zerofleet.arena.match import match
-from zerofleet.arena.match_result import Match, game_text
+from zerofleet.arena.match_result import Match
 from zerofleet.arena.players import game_of
 from zerofleet.errors import BadText
 from zerofleet.games import Game
 from zerofleet.infer.load import weights_named
+from zerofleet.settings import game_text
 from zerofleet.weights import refusing_older_weights
 
 ANCHOR = "random"
@@ -66,7 +67,9 @@ class Ratings:
             ).rstrip()
             for row in table
         ]
-        return "\n".join([f"{game_text(self.game)}: Elo, {ANCHOR} = 0", *lines])
+        return "\n".join(
+            [f"{game_text(self.game.name, self.game.options)}: Elo, {ANCHOR} = 0", *lines]
+        )
 
 
 def rate(

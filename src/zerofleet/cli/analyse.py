@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from zerofleet.arena.analysis_engine import MOST_LINE_BYTES, AnalysisEngine, Defaults
-from zerofleet.arena.match_result import game_text
 from zerofleet.arena.players import analysis_player, search_player, with_budget
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.cli.arguments import (
@@ -24,6 +23,7 @@ from zerofleet.cli.arguments import (
 from zerofleet.cli.output import print_table
 from zerofleet.errors import BadText
 from zerofleet.games import Game
+from zerofleet.settings import game_text
 
 STANDARD_INPUT = 0
 CHUNK_BYTES = 1 << 16
@@ -91,7 +91,8 @@ def analysing_player(
     player = search_player(game, chosen)
     if text is None:
         whose = "with" if chosen.startswith("best") else "without"
-        print(f"player: {chosen} (zerofleet comes {whose} weights for {game_text(game)})")
+        played = game_text(game.name, game.options)
+        print(f"player: {chosen} (zerofleet comes {whose} weights for {played})")
     return player
 
 

@@ -17,9 +17,8 @@ from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source
 from zerofleet.games.formats.text import SEATS
 from zerofleet.run_folders import Run, find
-from zerofleet.run_games import game_text
 from zerofleet.run_summaries import list_runs
-from zerofleet.settings import MOST_SEED
+from zerofleet.settings import MOST_SEED, game_text
 from zerofleet.weights import WeightsStore, find_best
 
 BEST = "best"

@@ -11,7 +11,7 @@ from zerofleet.cli.runs import duration_text, size_text, value_text
 from zerofleet.games import Episode, Game
 from zerofleet.metrics import Record
 from zerofleet.program import program_name
-from zerofleet.run_games import game_text
+from zerofleet.settings import game_text
 
 STYLE = """
 :root { color-scheme: light dark; --ground: #fbfbf9; --text: #1f2328; --faint: #6b7280;

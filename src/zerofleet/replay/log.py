@@ -19,8 +19,9 @@ from zerofleet.errors import Inconsistent
 from zerofleet.files import NO_ROOM, write_whole
 from zerofleet.games import Episode, Game
 from zerofleet.replay.errors import LogFull, LogInUse
-from zerofleet.replay.opening import START, LogPosition, Opening, Segment, described, path_of
+from zerofleet.replay.opening import START, LogPosition, Opening, Segment, path_of
 from zerofleet.replay.segment import Record, SegmentText, head_bytes, read_records, record_bytes
+from zerofleet.settings import game_text
 
 
 class EpisodeLog:
@@ -180,8 +181,8 @@ class EpisodeLog:
         self._segments.append(Segment(path, number, size, *counts, start=size, end=size))
 
     def _refuse_other_game(self, episode: Episode) -> None:
-        ours = described(self._game.name, self._game.options)
-        theirs = described(episode.game, dict(episode.options))
+        ours = game_text(self._game.name, self._game.options)
+        theirs = game_text(episode.game, dict(episode.options))
         if theirs != ours:
             raise Inconsistent(f"{self._folder} takes episodes of {ours}, not of {theirs}")
 

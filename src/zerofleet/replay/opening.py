@@ -20,6 +20,7 @@ from zerofleet.replay.segment import (
     read_records,
     start_without_head,
 )
+from zerofleet.settings import game_text
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,9 @@ class Opening:
         try:
             for record in read_records(data, segment.start, str(path), on_damage):
                 if (record.worker, record.sequence) in self.seen:
+                    at = record.start - RECORD_HEAD_BYTES
                     raise Damaged(
-                        f"{path}: the record at byte {segment.end} is a second one of episode "
+                        f"{path}: the record at byte {at} is a second one of episode "
                         f"{record.sequence} of worker {record.worker}"
                     )
                 self.seen.add(record.worker, record.sequence, record.sequence + 1)
@@ -156,8 +158,8 @@ class Opening:
     def _refuse_other_game(self, path: Path, game: str, options: dict[str, str]) -> None:
         if (game, options) != (self._game.name, self._game.options):
             raise Inconsistent(
-                f"{path} holds episodes of {described(game, options)}, not of "
-                f"{described(self._game.name, self._game.options)}"
+                f"{path} holds episodes of {game_text(game, options)}, not of "
+                f"{game_text(self._game.name, self._game.options)}"
             )
 
     def _refuse_other_end(self, folder: Path, until: LogPosition) -> None:
@@ -181,7 +183,3 @@ def number_of(path: Path) -> int:
 
 def path_of(folder: Path, number: int) -> Path:
     return folder / f"segment-{number:08d}.zfl"
-
-
-def described(game: str, options: dict[str, str]) -> str:
-    return " ".join([game, *(f"{name}={value}" for name, value in options.items())])

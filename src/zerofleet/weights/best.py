@@ -18,6 +18,7 @@ from pathlib import Path
 
 from zerofleet.errors import BadBytes, Unsupported
 from zerofleet.files import own_folder
+from zerofleet.settings import game_text
 
 TENSORS, MANIFEST = "weights.safetensors", "weights.json"
 
@@ -33,7 +34,7 @@ class BestWeights:
 
     def __str__(self) -> str:
         """The game with its options: gomoku size=9 line=5 rule=freestyle."""
-        return " ".join([self.game, *(f"{name}={text}" for name, text in self.options.items())])
+        return game_text(self.game, self.options)
 
 
 def best_folder() -> Path:
@@ -58,10 +59,10 @@ def best_of(game: str, options: Mapping[str, str]) -> BestWeights:
     """The same; an error names the games that have some."""
     best = find_best(game, options)
     if best is None:
-        wanted = " ".join([game, *(f"{name}={text}" for name, text in options.items())])
         known = "; ".join(map(str, all_best())) or "none"
         raise Unsupported(
-            f"no weights come with zerofleet for {wanted}; there are some for: {known}"
+            f"no weights come with zerofleet for {game_text(game, options)}; there are some for: "
+            f"{known}"
         )
     return best
 
