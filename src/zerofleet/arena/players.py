@@ -21,7 +21,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,10 +32,10 @@ from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
-from zerofleet.infer.load import load, load_file, weights_named
+from zerofleet.infer.load import load_named, weights_named
 from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 from zerofleet.search import CoreEvaluatorName, RootName
-from zerofleet.weights import best_of, find_best
+from zerofleet.weights import find_best
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
@@ -218,14 +217,7 @@ def load_evaluator(
     """Shared by all players that are made of a text: it answers many threads, each on its own."""
     if named.source == "playout":
         return "playout"
-    if named.source == "best":
-        return load_file(best_of(game.name, game.options).path, game, device=device)
-    kind, _, rest = named.source.partition(":")
-    if kind == "file":
-        return load_file(Path(rest), game, device=device)
-    run, at, step = rest.partition("@")
-    number = count_of(named.text, "@STEP", step, least=0) if at else None
-    return load(run, number, game=game, device=device)
+    return load_named(named.source, game, device, called=f"player {named.text!r}")
 
 
 def values_of(

@@ -28,6 +28,8 @@ from zerofleet.weights import (
 if TYPE_CHECKING:
     from zerofleet.nets import Network
 
+FORMS = "write best, run:NAME[@STEP] or file:PATH"
+
 
 def load_network(
     run: str, step: int | None = None, game: Game | None = None
@@ -65,15 +67,35 @@ def weights_of_run(run: str, step: int | None = None) -> Weights:
 
 def weights_named(source: str, game: Game) -> Weights:
     """The weights that a player's text names: best, run:NAME, run:NAME@STEP or file:PATH."""
-    kind, _, rest = source.partition(":")
-    if source == "best":
-        return read_weights(best_of(game.name, game.options).path, "best")
-    if kind == "file" and rest:
-        return read_weights(Path(rest), rest)
-    run, at, step = rest.partition("@")
-    if kind != "run" or not run or (at and not step.isdecimal()):
-        raise BadText(f"{source!r} names no weights; write best, run:NAME[@STEP] or file:PATH")
-    return weights_of_run(run, int(step) if at else None)
+    kind, place, step = parts_of(source, repr(source))
+    if kind == BEST:
+        return read_weights(best_of(game.name, game.options).path, BEST)
+    if kind == "file":
+        return read_weights(Path(place), place)
+    return weights_of_run(place, step)
+
+
+def load_named(source: str, game: Game, device: str = "auto", called: str = "") -> Evaluator:
+    """An evaluator with such weights. An error in the name says what it is `called`."""
+    kind, place, step = parts_of(source, called or repr(source))
+    if kind == "file":
+        return load_file(Path(place), game, device=device)
+    return load(place, step, game=game, device=device)
+
+
+def parts_of(source: str, called: str) -> tuple[str, str, int | None]:
+    """What names weights, taken apart: best, run or file; best, the run or the path; the step."""
+    kind, _, place = source.partition(":")
+    if source == BEST:
+        return BEST, BEST, None
+    if kind == "file" and place:
+        return kind, place, None
+    run, at, step = place.partition("@")
+    if kind != "run" or not run:
+        raise BadText(f"{called} names no weights; {FORMS}")
+    if at and not step.isdecimal():
+        raise BadText(f"{called}: @STEP needs a whole number from 0 on; {FORMS}")
+    return kind, run, int(step) if at else None
 
 
 def network_of(weights: Weights, game: Game) -> "tuple[Network, int]":
