@@ -9,7 +9,7 @@
       run.lock        held by the process that has the run
       unpacked        there while the run is as it came out of a pack; see zerofleet.run_games
 
-A run that exists is gone on with. One process has a run at a time; when it dies, however it dies,
+A run that exists is resumed. One process has a run at a time; when it dies, however it dies,
 the next can have it.
 """
 
@@ -41,7 +41,7 @@ from zerofleet.run_lock import LOCK, locked
 from zerofleet.settings_text import Override, override_of
 
 FORMAT = 1
-"""Of a run folder. It changes when folders of before can no longer be gone on with."""
+"""Of a run folder. It changes when older folders can no longer be resumed."""
 
 FACTS, CONFIG, UNPACKED = "run.json", "config.yaml", "unpacked"
 MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
@@ -214,8 +214,8 @@ def create_or_open(name: str, config: Config) -> Iterator[Run]:
 
 
 def keep_settings(run: Run, config: Config, say: Callable[[str], None] = print) -> None:
-    """Writes down with what a run goes on: settings that differ from its own, each said, and where
-    its game is. From then on the run is the user's own, wherever it came from."""
+    """Writes down with what a run is resumed: settings that differ from its own, each said, and
+    where its game is. From then on the run is the user's own, wherever it came from."""
     changes = differences(read(run.config_path), config)
     if changes:
         write_whole(run.config_path, config.to_yaml().encode())

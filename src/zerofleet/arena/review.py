@@ -27,7 +27,7 @@ POSITIONS_AT_ONCE = 16
 """Searched together; between them progress is reported."""
 
 OnProgress = Callable[[str, int, int], None]
-"""Told what is searched, how many positions are done, and of how many."""
+"""Called with what is searched, how many positions are done, and of how many."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from zerofleet.errors import BadText
-from zerofleet.games import Game, Position, get
+from zerofleet.games import Game, GameRecord, Position, get, read_games
+from zerofleet.games.formats import FORMATS
+from zerofleet.printing import say
 from zerofleet.settings import MOST_SEED
 
 GameName = Annotated[
@@ -51,6 +53,18 @@ NumThreads = Annotated[
     int | None, typer.Option("--threads", min=1, help="One for each core, unless said.")
 ]
 
+FORMAT_HELP = f"{', '.join(FORMATS)}; else as the file's name ends."
+ReadAs = Annotated[str | None, typer.Option("--from", metavar="FORMAT", help=FORMAT_HELP)]
+GameOfFile = Annotated[
+    str | None,
+    typer.Option(
+        "--game", metavar="GAME", help="Where the file does not say it, or it is a custom game."
+    ),
+]
+OnlyGame = Annotated[
+    int | None, typer.Option("--only", min=1, metavar="N", help="Only the game of this number.")
+]
+
 Sure = Annotated[bool, typer.Option("--yes", help="Do not ask about a very large number of games.")]
 MANY_GAMES = 1_000_000
 """All of a match are kept until its end, so more are asked about."""
@@ -77,6 +91,25 @@ def option_values(options: list[str] | None) -> dict[str, str]:
 
 def game_of(name: str, options: list[str] | None) -> Game:
     return get(name, **option_values(options))
+
+
+def records_of(
+    path: Path,
+    read_as: str | None,
+    name: str | None,
+    options: list[str] | None,
+    only: int | None,
+) -> list[GameRecord]:
+    """The games of a file, or the one of that number; prints what the file has besides."""
+    if options and name is None:
+        raise BadText("--option goes with --game: it is an option of that game")
+    records = read_games(path, read_as, game_of(name, options) if name else None)
+    if only is not None and only > len(records):
+        raise BadText(f"--only {only}: {path} has {len(records)} games")
+    chosen = records if only is None else records[only - 1 : only]
+    for note in (note for record in chosen for note in record.notes):
+        say(f"{path}: {note}", file=sys.stderr)
+    return chosen
 
 
 def refuse_unwritable(path: Path | None) -> None:

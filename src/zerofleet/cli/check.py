@@ -3,10 +3,9 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from zerofleet.cli.arguments import GameName, GameOptions, Seed, option_values
+from zerofleet.cli.progress import games_progress
 from zerofleet.games.check_apart import check_named
 
 
@@ -21,16 +20,14 @@ def check(
     Example: zerofleet check gomoku --option size=9 --games 200
     """
     print(f"checking {name}", flush=True)
-    console = Console(stderr=True)
     done = 0
     try:
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(name, total=num_games)
+        with games_progress() as show:
 
             def show_progress(num_games_done: int) -> None:
                 nonlocal done
                 done = num_games_done
-                progress.update(task, completed=done)
+                show(name, done, num_games)
 
             report = check_named(name, option_values(option), num_games, seed, show_progress)
     except KeyboardInterrupt:

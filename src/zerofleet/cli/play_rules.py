@@ -21,14 +21,14 @@ def rules_text(name: str, game: Game) -> str:
 
 
 def own_rules(source: str) -> str:
-    """What a game of one's own tells about itself; empty where it tells nothing."""
+    """What a custom game says about itself; empty where it says nothing."""
     if source.endswith(".h"):
         lines = Path(source).read_text(encoding="utf-8").splitlines()
         comment = takewhile(lambda line: line.startswith("//"), lines)
         return "\n".join(line.removeprefix("//").removeprefix(" ") for line in comment)
     own = find_class(source)
-    told = getattr(own, "rules", None) or own.__doc__ or sys.modules[own.__module__].__doc__
-    return inspect.cleandoc(str(told or ""))
+    text = getattr(own, "rules", None) or own.__doc__ or sys.modules[own.__module__].__doc__
+    return inspect.cleandoc(str(text or ""))
 
 
 def gomoku(game: Game) -> str:

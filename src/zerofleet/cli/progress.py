@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 SECONDS_PER_LINE = 10.0
 
 OnProgress = Callable[[str, int, int], None]
-"""Told what is done, how many of its parts are over, and of how many."""
+"""Called with what is done, how many of its parts are over, and of how many."""
 
 
 def games_progress() -> AbstractContextManager[OnProgress]:

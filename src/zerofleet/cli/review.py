@@ -1,6 +1,5 @@
 """zerofleet review"""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,21 +11,23 @@ from zerofleet.arena.review import review as review_game
 from zerofleet.cli.analyse import analysing_player
 from zerofleet.cli.arguments import (
     AnalysisPlayer,
+    GameOfFile,
     GameOptions,
     NumSeconds,
     NumSimulations,
+    OnlyGame,
+    ReadAs,
     Seed,
-    game_of,
+    records_of,
 )
 from zerofleet.cli.output import print_table
 from zerofleet.cli.play_pictures import turn_text
 from zerofleet.cli.progress import progress_of
 from zerofleet.errors import BadText
-from zerofleet.games import GameRecord, read_games
-from zerofleet.games.formats import FORMATS
+from zerofleet.games import GameRecord
+from zerofleet.games.formats.text import SEATS
 from zerofleet.printing import say
 
-SEATS = ("first", "second")
 LINE_SHOWN = 6
 """Moves behind the better one."""
 
@@ -44,21 +45,9 @@ def review(
     num_simulations: NumSimulations = None,
     seconds: NumSeconds = None,
     seed: Seed = 1,
-    only: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Which game, where FILE has several.")
-    ] = None,
-    read_as: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help=f"{', '.join(FORMATS)}; else as the file's name ends."
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--game", metavar="GAME", help="Where FILE does not say it, or a custom game."
-        ),
-    ] = None,
+    only: OnlyGame = None,
+    read_as: ReadAs = None,
+    name: GameOfFile = None,
     option: GameOptions = None,
 ) -> None:
     """Go through a game that was played and mark its mistakes by what they cost.
@@ -68,8 +57,6 @@ def review(
 
     Example: zerofleet review game.txt --player best,sims=400
     """
-    if option and name is None:
-        raise BadText("--option goes with --game: it is an option of that game")
     record = record_of(source, read_as, only, name, option)
     with (
         analysing_player(record.game, player, num_simulations, seconds) as analysing,
@@ -94,18 +81,13 @@ def record_of(
             raise BadText(
                 f"{source}: write run:NAME#ID; `zerofleet runs games NAME` lists the games of a run"
             )
-        if read_as or only or name:
+        if read_as or only or name or option:
             raise BadText(f"--from, --only and --game do not go with {source}")
         return runs.games(run).find(number).record()
-    records = read_games(Path(source), read_as, game_of(name, option) if name else None)
-    if len(records) > 1 and only is None:
+    records = records_of(Path(source), read_as, name, option, only)
+    if len(records) > 1:
         raise BadText(f"{source} has {len(records)} games; say which by --only N")
-    if only is not None and only > len(records):
-        raise BadText(f"--only {only}: {source} has {len(records)} games")
-    record = records[(only or 1) - 1]
-    for note in record.notes:
-        say(f"{source}: {note}", file=sys.stderr)
-    return record
+    return records[0]
 
 
 def print_turns(found: Review) -> None:

@@ -14,6 +14,7 @@ from zerofleet.cli.output import print_table
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import games_to_text, write_games
 from zerofleet.games.formats import FORMATS
+from zerofleet.games.formats.text import SEATS
 from zerofleet.printing import say
 from zerofleet.runs import LoggedGame, LoggedGames, games
 from zerofleet.runs.logged_games import TRUNCATED
@@ -118,5 +119,5 @@ def plies(played: LoggedGame) -> Iterator[tuple[str, ...]]:
         decision = next(decisions)
         value = "" if decision.value_to_move is None else f"{decision.value_to_move:+.3f}"
         share = f"{decision.policy[event.id]:.1%}" if event.id in decision.policy else ""
-        player = ("first", "second")[position.to_move]
+        player = SEATS[position.to_move]
         yield str(ply), player, text, decision.kind, str(decision.version), value, share

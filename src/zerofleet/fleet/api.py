@@ -63,7 +63,7 @@ def train(
     reaching `stop.steps` would: checkpoint, then the final rating; a deterministic run first makes
     the other steps of its round. `on_version(VersionInfo)` is called after each publication, that
     is every `train.publish_every_steps` steps. Where one raises, a checkpoint is written, and the
-    exception goes on to the caller. See zerofleet.fleet.callbacks.
+    exception is raised again. See zerofleet.fleet.callbacks.
     """
     overrides: list[str | Override] = [
         *settings,

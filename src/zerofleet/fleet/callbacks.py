@@ -1,7 +1,7 @@
-"""What the caller of zf.train is told while a run trains.
+"""What zf.train reports to its caller while a run trains.
 
 Callbacks are called in the thread that trains, between steps. What one raises ends the run: a
-checkpoint is written, then the exception goes on to the caller of zf.train.
+checkpoint is written, then zf.train raises it again.
 """
 
 from collections.abc import Callable

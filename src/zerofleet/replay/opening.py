@@ -13,6 +13,7 @@ from zerofleet.errors import Inconsistent
 from zerofleet.games import Game
 from zerofleet.replay.ids import SeenIds
 from zerofleet.replay.segment import (
+    RECORD_HEAD_BYTES,
     Damaged,
     SegmentText,
     Torn,

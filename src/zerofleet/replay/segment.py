@@ -10,7 +10,7 @@ The text is JSON: the game, its options, how much was logged before this file, a
 log still knows what it has counted when its oldest files are gone. The head of a record has its own
 check: a record that ends too early is torn, anything else that is wrong is damage.
 
-Behind damage reading goes on at the next record. It is looked for by how an episode begins, and
+Behind damage reading resumes at the next record. It is looked for by how an episode begins, and
 taken for one only if both checks hold and the episode has the id that the head says.
 """
 
@@ -104,8 +104,8 @@ def start_without_head(data: bytes) -> tuple[int, Episode | None]:
 def read_records(
     data: bytes, start: int, name: str, on_damage: Callable[[str], None]
 ) -> Iterator[Record]:
-    """The whole records from a byte on. `on_damage` is told of each stretch between them that is
-    none; Torn is raised where the file ends within a record."""
+    """The whole records from a byte on. `on_damage` gets a sentence on each stretch between them
+    that is none; Torn is raised where the file ends within a record."""
     while start < len(data):
         try:
             record = record_at(data, start, name)

@@ -46,7 +46,7 @@ class TrainingLoop:
         on_step: Callable[[StepReport], None] | None = None,
         on_publish: Callable[[int, dict[str, Tensor]], None] | None = None,
     ) -> None:
-        """`on_step` is told what each step found, and so waits for it; `on_publish` the version and
+        """`on_step` gets what each step found, and so waits for it; `on_publish` the version and
         weights of each publication after a step."""
         self.trainer = trainer
         self.replay = replay
