@@ -53,6 +53,4 @@ def test_a_library_that_is_needed_and_missing_is_exit_status_1_with_its_cure(
 def test_what_can_be_done_without_is_named_with_its_cure_and_is_no_failure() -> None:
     ran = doctor("--seconds", "0", CXX="no-such-compiler")
     assert ran.returncode == 0
-    assert (
-        "missing: C++ compiler, for custom games in C++; apt-get install g++\n" in ran.stdout
-    )
+    assert "missing: C++ compiler, for custom games in C++; apt-get install g++\n" in ran.stdout
