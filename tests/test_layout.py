@@ -27,7 +27,7 @@ MAY_IMPORT = {
 MAY_IMPORT["runs"] = {"games", "replay"}
 MAY_IMPORT["solve"] = {"games"}
 MAY_IMPORT["fleet"] = set(MAY_IMPORT)
-MAY_IMPORT["web"] = {"games", "search", "replay", "weights", "arena", "fleet", "runs"}
+MAY_IMPORT["web"] = {"games", "search", "infer", "replay", "weights", "arena", "fleet", "runs"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 # Modules beside the rooms that every room may import; they themselves import no room, but for
