@@ -438,3 +438,9 @@ def test_ctrl_c_gets_through_while_the_core_searches() -> None:
     with pytest.raises(KeyboardInterrupt):
         zf.search.analyse(CONNECT4.new_position(), num_simulations=4_000_000_000)
     timer.join()
+
+
+def test_a_gumbel_root_plans_no_more_simulations_than_fit_into_memory() -> None:
+    position = zf.games.get("connect4").new_position()
+    with pytest.raises(BadText, match="at most 16777216 simulations, got 4000000000"):
+        zf.search.analyse(position, "uniform", 4_000_000_000, root="gumbel")

@@ -27,6 +27,9 @@ LEAVES_AT_ONCE = 256
 MOST_SIMULATIONS = 2**32 - 2
 """The most that the core counts: the budget of a search that the clock ends."""
 
+MOST_GUMBEL_SIMULATIONS = 2**24
+"""A Gumbel root plans each simulation beforehand, four bytes for each."""
+
 TIMED_LEAVES = 8
 """Leaves that a search by the clock hands to a callable evaluator at once, kept apart by virtual
 loss. Fixed budgets have one, which is a little stronger per simulation and slower."""
@@ -149,6 +152,11 @@ def refuse_unclear_budget(
     if (num_simulations is None) == (seconds is None):
         raise BadText("a search has num_simulations or seconds: give one of them")
     if seconds is None:
+        if root == "gumbel" and (num_simulations or 0) > MOST_GUMBEL_SIMULATIONS:
+            raise BadText(
+                f"a Gumbel root plans at most {MOST_GUMBEL_SIMULATIONS} simulations, got "
+                f"{num_simulations}; use fewer, or root puct"
+            )
         return
     if not (math.isfinite(seconds) and seconds > 0):
         raise BadText(f"seconds must be a number above 0, got {seconds}")
