@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pick_source import PICK
 
 import zerofleet as zf
 from zerofleet import _core, config, nets
@@ -11,38 +12,6 @@ from zerofleet.errors import BadText, Inconsistent, Unsupported
 from zerofleet.run_folders import config_for, create_or_open, find, keep_settings
 from zerofleet.run_games import default_name
 
-PICK = '''
-import zerofleet as zf
-
-
-class Pick:
-    """One player picks once: 0 loses, 1 wins."""
-
-    name = "pick"
-    num_actions = 2
-    observation_bytes = 1
-    max_plies = 1
-
-    def __init__(self):
-        self.to_move, self.picked = 0, None
-
-    def legal_actions(self):
-        return [0, 1]
-
-    def play(self, action):
-        self.to_move, self.picked = zf.OVER, action
-
-    def rewards(self):
-        return [1, -1] if self.picked == 1 else [-1, 1]
-
-    def observe(self, player):
-        return [self.to_move == player]
-
-    def copy(self):
-        copy = Pick()
-        copy.to_move, copy.picked = self.to_move, self.picked
-        return copy
-'''
 LOSES = PICK.replace("self.picked == 1", "self.picked == 0")
 """The same with other rules: who picks 1 loses."""
 
