@@ -44,7 +44,6 @@ class Prints(Nim):
         print("x" * 1000, flush=True)
         super().play(action)
 """
-TINY = [argument for setting in TINY_RUN for argument in ("--set", setting)]
 
 
 @pytest.fixture(autouse=True)
@@ -80,16 +79,15 @@ def test_what_a_game_raises_later_is_one_line_with_its_place(capsys, games_file)
 
 
 def test_a_run_whose_games_are_all_truncated_says_so_in_its_lines_and_metrics(capsys, tmp_path):
-    command = ["train", "games.py:Endless", "--run", "e", "--preset", "fast", "--games", "40"]
-    ran = Ran(capsys, *command, "--no-check", *TINY)
-    assert ran.status == 0
+    settings = [*TINY_RUN, "stop.games=40"]
+    zf.train("games.py:Endless", preset="fast", run="e", settings=settings, check=False)
     *_, status = (
         record for record in metrics.read(tmp_path / "runs" / "e") if record["kind"] == "status"
     )
     assert status["truncated"] == status["games"] >= 40
     reason = f"{status['games']:,} games, all truncated at max_plies 6: nothing to learn from"
     assert status["stall"] == reason
-    assert f"{status['games']:,} truncated, waiting: trainer; {reason}" in ran.output
+    assert f"{status['games']:,} truncated, waiting: trainer; {reason}" in capsys.readouterr().out
     assert json.loads((tmp_path / "runs" / "e" / "run.json").read_text())["game"]
 
 

@@ -26,7 +26,7 @@ def test_what_is_kept_answers_with_the_weights_of_each_network(cache):
     rows = np.random.default_rng(1).integers(0, 3, (5, game.observation_bytes), dtype=np.uint8)
     for seed in (1, 2):
         torch.manual_seed(seed)
-        network = nets.build(game, "tiny").eval()
+        network = nets.build(game, "tiny", num_blocks=1).eval()
         with torch.inference_mode():
             expected = network(torch.from_numpy(rows)).policy_logits_BA
         exports.exported_graph.cache_clear()  # as another process would find it
@@ -36,17 +36,17 @@ def test_what_is_kept_answers_with_the_weights_of_each_network(cache):
         assert len(list(cache.iterdir())) == 1
 
 
-@pytest.mark.parametrize("damaged", [b"\xff\xff damaged", b""])
-def test_a_damaged_export_is_made_again(cache, damaged):
+def test_a_damaged_export_is_made_again(cache):
     game = zf.games.get("connect4")
-    network = nets.build(game, "tiny").eval()
+    network = nets.build(game, "tiny", num_blocks=1).eval()
     rows = np.zeros((1, game.observation_bytes), np.uint8)
     before = answers(network, rows)
     (path,) = cache.glob("*/graph.onnx")
-    path.write_bytes(damaged)
-    exports.exported_graph.cache_clear()
-    assert np.array_equal(answers(network, rows)[0], before[0])
-    assert path.stat().st_size > 1000
+    for damaged in (b"\xff\xff damaged", b""):
+        path.write_bytes(damaged)
+        exports.exported_graph.cache_clear()
+        assert np.array_equal(answers(network, rows)[0], before[0])
+        assert path.stat().st_size > 1000
 
 
 def test_other_options_are_another_export(cache):
