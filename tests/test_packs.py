@@ -243,7 +243,33 @@ def test_what_a_pack_claims_is_held_against_ones_own_limit_and_the_disk() -> Non
 
 
 def test_bytes_are_counted_as_they_are_written() -> None:
-    """A sparse file: 512 bytes of the tar say that a gigabyte of zeros is to come."""
+    large = tarfile.TarInfo("run.json")
+    large.size = 2 * MIB
+    Path("packs").mkdir()
+    Path("runs").mkdir()
+    part = Path("packs/c4.pack-0001")
+    part.write_bytes(gzip.compress(large.tobuf() + bytes(large.size) + bytes(1024)))
+    refuses(listed(part, MIB), TooLarge, "holds more than it says")
+
+
+@pytest.mark.parametrize("version", ["GNU.sparse.map", "GNU.sparse.major"])
+def test_a_sparse_file_as_pax_has_it_is_refused_before_its_map_is_read(version: str) -> None:
+    """The map may be as long as the pack, which is short when compressed."""
+    headers = {
+        "GNU.sparse.map": {"GNU.sparse.map": "0,1", "GNU.sparse.size": "9"},
+        "GNU.sparse.major": {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"},
+    }
+    sparse = tarfile.TarInfo("run.json")
+    sparse.pax_headers = headers[version]
+    Path("packs").mkdir()
+    Path("runs").mkdir()
+    part = Path("packs/c4.pack-0001")
+    part.write_bytes(gzip.compress(sparse.tobuf(tarfile.PAX_FORMAT) + bytes(1024)))
+    refuses(listed(part, 10**6), BadBytes, "a sparse file is no pack|is no plain file")
+
+
+def test_a_sparse_file_as_gnu_has_it_is_refused() -> None:
+    """512 bytes of the tar may say that a gigabyte of zeros is to come."""
     Path("packs").mkdir()
     Path("runs").mkdir()
     header = bytearray(tarfile.TarInfo("run.json").tobuf(tarfile.GNU_FORMAT))
@@ -253,7 +279,7 @@ def test_bytes_are_counted_as_they_are_written() -> None:
     header[148:156] = b"%06o\0 " % (sum(header) - sum(header[148:156]) + 8 * ord(" "))
     part = Path("packs/c4.pack-0001")
     part.write_bytes(gzip.compress(bytes(header) + bytes(1024)))
-    refuses(listed(part, 10**6), TooLarge, "holds more than it says")
+    refuses(listed(part, 10**6), BadBytes, "a sparse file is no pack")
 
 
 def test_a_name_that_would_fill_the_memory_is_refused() -> None:

@@ -141,7 +141,7 @@ def test_a_run_of_another_format_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[" * 100_000, "[]", '{"format": 1}', '{"format": 1, "id": 3}']
+    "text", ["", "{", "[" * 100_000, "9" * 5000, "[]", '{"format": 1}', '{"format": 1, "id": 3}']
 )
 def test_a_damaged_run_is_refused_by_name(text: str) -> None:
     (made("c4").folder / "run.json").write_text(text)

@@ -258,21 +258,28 @@ def extract(
 
 class Member(tarfile.TarInfo):
     """What a tar says of a file. The parts that it has of unusual ones are read into memory, so
-    large ones are refused."""
+    large ones are refused, and so are maps of sparse files, whose size no header says."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         member = super().frombuf(buf, encoding, errors)
+        if member.type == tarfile.GNUTYPE_SPARSE:
+            raise BadBytes("a tar with a sparse file is no pack")
         if member.type not in tarfile.REGULAR_TYPES and member.size > MAX_HEADER_BYTES:
             raise BadBytes(f"a tar with a header of {member.size:,} bytes is no pack")
         return member
+
+    def _proc_gnusparse_10(self, *_: object) -> None:
+        """Where Python would read the map of a sparse file, however long it is."""
+        raise BadBytes("a tar with a sparse file is no pack")
 
 
 def plain_name(member: tarfile.TarInfo, list_path: Path) -> PurePosixPath:
     """Where a member goes, inside the run."""
     name = PurePosixPath(member.name)
     is_inside = name.parts and not name.is_absolute() and ".." not in name.parts
-    if not member.isreg() or not is_inside or "\0" in member.name or name.parts[0] in LEFT_OUT:
+    is_plain = member.isreg() and not member.issparse()
+    if not is_plain or not is_inside or "\0" in member.name or name.parts[0] in LEFT_OUT:
         raise BadBytes(f"{list_path}: {member.name!r} is no plain file inside the run")
     return name
 

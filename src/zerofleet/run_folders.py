@@ -148,7 +148,9 @@ def read_run(folder: Path) -> Run:
         return Run(folder, facts, is_foreign=(folder / UNPACKED).exists())
     except ValidationError as error:
         raise BadBytes(f"{path} is damaged: {first_fault(error)}") from None
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except Unsupported:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
         raise BadBytes(f"{path} is damaged: {error}") from None
 
 
@@ -165,31 +167,34 @@ def config_for(
 ) -> Config:
     """The settings to train a run with: a new one's from its preset, an old one's its own.
 
-    An old run changes to another preset or file only where one is named.
+    An old run changes to another preset or file only where one is named. Settings of others, in a
+    file or out of a pack, start no program: opponents that are programs must be among `overrides`.
     """
     if preset is not None and path is not None:
         raise BadText(
             f"settings come from a preset or a file, not from both: {preset} and {path}; name one"
         )
+    is_foreign = path is not None
     if preset is None and path is None and name in run_names():
         run = find(name)
-        path = run.config_path
-        if run.is_foreign and OPPONENTS not in map(setting_name, overrides):
-            refuse_programs(run)
-    return load(game, preset or "fast", path, overrides, options)
+        path, is_foreign = run.config_path, run.is_foreign
+    config = load(game, preset or "fast", path, overrides, options)
+    if path and is_foreign and OPPONENTS not in map(setting_name, overrides):
+        refuse_programs(path, config)
+    return config
 
 
 def setting_name(override: str | Override) -> str:
     return ".".join(override_of(override).place)
 
 
-def refuse_programs(run: Run) -> None:
-    """Raises Inconsistent where the settings of a run that came out of a pack start a program."""
-    programs = programs_among(read(run.config_path).rating.opponents)
+def refuse_programs(path: Path, config: Config) -> None:
+    """Raises Inconsistent where the settings of a file start a program."""
+    programs = programs_among(config.rating.opponents)
     if programs:
         raise Inconsistent(
-            f"{run.config_path} came out of a pack, and its {OPPONENTS} would start "
-            f"{', '.join(programs)}; name the opponents that you want: --set '{OPPONENTS}=[…]'"
+            f"{path} may be of others, and its {OPPONENTS} would start {', '.join(programs)}; name "
+            f"the opponents that you want: --set '{OPPONENTS}=[…]'"
         )
 
 

@@ -106,6 +106,10 @@ def test_a_request_may_have_its_own_player_and_budget() -> None:
             b'{"id": 1, "player": "playout", "num_simulations": 123456789012345678901234567890}',
             *(1, "bad_text", "num_simulations"),
         ),
+        (b'{"id": 1, "position": "\\ud800"}', 1, "bad_text", "'\\ud800' is no UTF-8"),
+        (b'{"id": 1, "moves": ["\\ud800"]}', 1, "bad_text", "'\\ud800' is no UTF-8"),
+        (b'{"id": 1, "game": "gomoku", "options": {"a": "\\ud800"}}', 1, "bad_text", "no UTF-8"),
+        (b'{"id": 1, "player": "playout-%s"}' % (b"9" * 5000), 1, "bad_text", "at most 100 digits"),
         (b'{"id": "\\ud800", "top": 0}', "\ud800", "bad_text", "top: Input should be"),
     ],
 )

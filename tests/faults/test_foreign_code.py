@@ -363,6 +363,19 @@ def test_opponents_in_settings_out_of_a_pack_start_no_program(
     assert config_for("g", "gomoku").rating.opponents[1]
 
 
+def test_opponents_in_a_file_of_settings_start_no_program(
+    place: Place, capsys: pytest.CaptureFixture[str], program: Path
+) -> None:
+    Path("own.yaml").write_text(f"rating: {{opponents: ['gomocup:{program}']}}\n")
+    ran = Ran(capsys, "train", "gomoku", "--config", "own.yaml")
+    assert ran.status == 2
+    assert ran.errors.startswith("zerofleet: own.yaml may be of others, and its rating.opponents ")
+    assert not place.sentinel.exists()
+    opponents = f"rating.opponents=[random,gomocup:{program}]"
+    given = config_for("g", "gomoku", path=Path("own.yaml"), overrides=[opponents])
+    assert given.rating.opponents[1]
+
+
 def test_a_saved_game_starts_its_program_only_when_that_is_named(
     place: Place, capsys: pytest.CaptureFixture[str], program: Path
 ) -> None:

@@ -334,6 +334,31 @@ def test_a_file_of_another_game_is_refused(
         read_games(tmp_path / name, game=zf.games.get(given))
 
 
+@pytest.mark.parametrize(
+    ("text", "file_format", "fault"),
+    [
+        (TEXT.format("connect4", "") + "result: nan\n", "text", "result must be a number, got nan"),
+        (
+            TEXT.format("gomoku", "").replace("options:", "options: size=9 size=15"),
+            *("text", "the option size is there twice"),
+        ),
+        (f" Game {'1' * 5000}\n", "mat", "no line says 'Game 1'"),
+        (f"{HEAD}      Wins {'9' * 5000} points\n", "mat", "is neither a roll"),
+        (f"{HEAD}      Wins 0 points\n", "mat", "is neither a roll"),
+    ],
+)
+def test_numbers_that_no_game_has_are_refused(text: str, file_format: str, fault: str) -> None:
+    with pytest.raises(BadText, match=fault):
+        games_from_text(text, file_format)
+
+
+@pytest.mark.parametrize(("name", "file_format"), [("gomoku", "sgf"), ("backgammon", "mat")])
+def test_a_result_that_a_format_does_not_have_is_refused(name: str, file_format: str) -> None:
+    record = GameRecord(zf.games.get(name).new_position(), awarded_first_player=0.5)
+    with pytest.raises(ZerofleetError, match=r"no result of 0\.5"):
+        games_to_text([record], file_format)
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadText, match=r"none.sgf cannot be read: No such file"):
         read_games(tmp_path / "none.sgf")

@@ -1,5 +1,7 @@
 """What every evaluator promises, whatever it runs on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import safetensors.torch
@@ -8,6 +10,7 @@ import torch
 import zerofleet as zf
 from zerofleet import infer
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
+from zerofleet.infer.exports import exported
 from zerofleet.infer.onnx_evaluator import as_array
 
 
@@ -119,3 +122,35 @@ def test_weights_of_one_number_keep_their_shape():
 def test_an_evaluator_needs_a_thread(make_network):
     with pytest.raises(Unsupported, match="num_threads must be at least 1, got 0"):
         infer.make_evaluator(make_network(1), "onnx", "cpu", num_threads=0)
+
+
+def graph_with(edit, make_network):
+    """The graph of the tiny network, as somebody else may have changed it."""
+    onnx = pytest.importorskip("onnx")
+    graph = exported(make_network(1).spec)
+    model = onnx.ModelProto.FromString(graph.onnx)
+    edit(model.graph)
+    return replace(graph, onnx=model.SerializeToString())
+
+
+@pytest.mark.parametrize("place", ["secret", "../here/secret", "/etc/hostname"])
+def test_a_graph_reads_no_file(tmp_path, monkeypatch, make_network, place):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here" / "secret").write_bytes(b"secret")
+
+    def read_it(graph):
+        reads = graph.initializer.add(name="reads", data_type=2, dims=[6], data_location=1)
+        reads.external_data.add(key="location", value=place)
+        graph.node.add(op_type="Identity", input=["reads"], output=["read"])
+        graph.output.add(name="read").type.tensor_type.elem_type = 2
+
+    network = make_network(1)
+    with pytest.raises(BadBytes, match=r"graph of connect4 is refused: .*External data path"):
+        infer.OnnxEvaluator(graph_with(read_it, make_network), network.state_dict())
+
+
+def test_a_graph_without_the_outputs_is_refused_before_it_answers(make_network):
+    graph = graph_with(lambda graph: graph.output.pop(0), make_network)
+    with pytest.raises(BadBytes, match=r"is refused: it takes \['observations'\] and gives \["):
+        infer.OnnxEvaluator(graph, make_network(1).state_dict())

@@ -66,3 +66,16 @@ def test_a_damaged_manifest_among_the_older_ones_is_passed_over(tmp_path):
     empty_manifest(tmp_path, 200)
     save(store, 400)
     assert store.oldest_rest() == {"of_step": 300}
+
+
+def test_files_of_other_names_are_no_checkpoints_and_an_endless_step_is_skipped(tmp_path):
+    store = CheckpointStore(tmp_path, keep=3)
+    save(store, 10, 20)
+    (tmp_path / "20abc.json").write_text("{}")
+    path = tmp_path / "000000020.json"
+    path.write_text(path.read_text().replace('"step": 20', '"step": Infinity'))
+    found, faults = store.load_newest()
+    assert found is not None
+    assert found.step == 10
+    assert len(faults) == 1
+    assert store.steps() == [10, 20]

@@ -39,3 +39,10 @@ def test_a_graph_that_takes_what_no_weights_have_is_refused(tmp_path):
     write_graph(tmp_path, replace(GRAPH, inputs={"c": "float32"}))
     with pytest.raises(BadWeights, match=r"graph.onnx refused: it takes c, which no weights have"):
         read_graph(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["evil", "O", 5])
+def test_a_graph_that_takes_weights_as_no_numbers_is_refused(tmp_path, dtype):
+    write_graph(tmp_path, replace(GRAPH, inputs={"a": dtype}))
+    with pytest.raises(BadWeights, match=rf"refused: it takes weights as {dtype}; known"):
+        read_graph(tmp_path)

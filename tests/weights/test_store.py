@@ -147,3 +147,15 @@ def test_weights_under_the_number_of_others_are_refused(tmp_path):
         (tmp_path / f"000000001.{ending}").rename(tmp_path / f"000000009.{ending}")
     with pytest.raises(BadWeights, match="weights 9 refused: they say that they are 1"):
         store.load(9)
+
+
+def test_files_of_other_names_are_no_versions_and_an_endless_version_is_refused(tmp_path):
+    store = WeightsStore(tmp_path)
+    store.publish(weights(3))
+    for name in ("12abc.json", "1²3.json"):
+        (tmp_path / name).write_text("{}")
+    assert store.versions() == [3]
+    path = tmp_path / "000000003.json"
+    path.write_text(path.read_text().replace('"version": 3', '"version": Infinity'))
+    with pytest.raises(BadWeights, match="weights 3 refused: cannot convert float infinity"):
+        store.load(3)

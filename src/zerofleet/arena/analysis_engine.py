@@ -27,6 +27,7 @@ from zerofleet.arena.players import (
 from zerofleet.config import unknown_name
 from zerofleet.errors import BadText, TooLarge, Unsupported, ZerofleetError
 from zerofleet.games import Game, Position, get, names
+from zerofleet.games.registry import as_utf8
 from zerofleet.search import Analysis, CoreEvaluatorName, Evaluate, RunningSearch
 from zerofleet.search.evaluate import evaluate_checked
 from zerofleet.settings import MOST_SEED
@@ -236,9 +237,9 @@ def position_of(request: Request, game: Game) -> Position:
     position = (
         game.new_position(request.seed)
         if request.position is None
-        else game.from_text(request.position)
+        else game.from_text(as_utf8(request.position))
     )
-    for move in request.moves:
+    for move in map(as_utf8, request.moves):
         if position.to_move == CHANCE:
             position.play(position.action_from_text(move))
         else:

@@ -49,6 +49,10 @@ NUM_SIMULATIONS = 200
 """Of a network's player, where nothing is said."""
 NUM_PLAYOUTS = 1000
 """Simulations of playout, where nothing is said."""
+MOST_DIGITS = 100
+"""Of a number in a player's text; Python refuses to read thousands."""
+MOST_SHOWN = 100
+"""Characters of a player's text in an error about its length."""
 
 SETTINGS = ("root=puct", "root=gumbel", "greedy")
 """What may be said of a search beside its budget."""
@@ -230,8 +234,11 @@ def values_of(
 
 
 def count_of(text: str, form: str, value: str, least: int) -> int:
-    if not value.isdecimal() or int(value) < least:
-        raise BadText(f"player {text!r}: {form} needs a whole number from {least} on")
+    if not re.fullmatch(rf"\d{{1,{MOST_DIGITS}}}", value) or int(value) < least:
+        raise BadText(
+            f"player {text[:MOST_SHOWN]!r}: {form} needs a whole number from {least} on, of at "
+            f"most {MOST_DIGITS} digits"
+        )
     return int(value)
 
 

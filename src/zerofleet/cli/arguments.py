@@ -10,6 +10,7 @@ import typer
 from zerofleet.errors import BadText
 from zerofleet.games import Game, GameRecord, Position, get, read_games
 from zerofleet.games.formats import FORMATS
+from zerofleet.games.registry import as_utf8
 from zerofleet.printing import say
 from zerofleet.settings import MOST_SEED
 
@@ -80,11 +81,13 @@ def ask_about_many(num_games: int, is_sure: bool) -> None:
 
 
 def option_values(options: list[str] | None) -> dict[str, str]:
-    values = {}
+    values: dict[str, str] = {}
     for option in options or []:
         name, equals, value = option.partition("=")
         if not equals:
             raise BadText(f"--option must be NAME=VALUE, such as size=9; got {option}")
+        if name in values:
+            raise BadText(f"--option {name} is given twice: {values[name]} and {value}")
         values[name] = value
     return values
 
@@ -123,4 +126,4 @@ def refuse_unwritable(path: Path | None) -> None:
 
 
 def position_of(game: Game, text: str | None, seed: int) -> Position:
-    return game.new_position(seed) if text is None else game.from_text(text)
+    return game.new_position(seed) if text is None else game.from_text(as_utf8(text))

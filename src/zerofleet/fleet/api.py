@@ -188,7 +188,7 @@ def fitting_settings(game: Game, spec: NetworkSpec) -> str:
 def refuse_without_checkpoints(run: Run) -> None:
     """Raises Inconsistent for a run that was trained and has no checkpoint to resume from."""
     trained = [version for version in WeightsStore(run.weights).versions() if version > 0]
-    if trained and not any(run.checkpoints.glob("*.json")):
+    if trained and not any(path.stem.isdecimal() for path in run.checkpoints.glob("*.json")):
         raise Inconsistent(
             f"{run.folder} has weights of step {trained[-1]} but no checkpoints, so it can be "
             "played and rated but not resumed; pack it again with them, use another name, or begin "

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import re
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from zerofleet import _core, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.disk import Disk
-from zerofleet.errors import Unsupported
+from zerofleet.errors import BadBytes, Unsupported
 from zerofleet.files import write_whole
 from zerofleet.fleet.callbacks import CallbackRaised, Callbacks, StepInfo, VersionInfo
 from zerofleet.fleet.devices import plan_devices
@@ -263,7 +264,10 @@ class Session:
     def _count_start(self, saved: int) -> int:
         """A number that no earlier start of this run had: one half of its episodes' ids."""
         path = self.run.folder / "starts"
-        before = int(path.read_text()) if path.exists() else saved
+        text = path.read_text(errors="replace") if path.exists() else str(saved)
+        if not re.fullmatch(r"\d{1,9}", text):
+            raise BadBytes(f"{path} is damaged: it must hold a number such as {saved + 1}")
+        before = int(text)
         self.disk.write(lambda: write_whole(path, str(before + 1).encode()))
         return before + 1
 

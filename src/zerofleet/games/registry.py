@@ -2,6 +2,7 @@
 
 from zerofleet import _core
 from zerofleet._core import Game, OptionSpec
+from zerofleet.errors import BadText
 from zerofleet.games.sources import from_source, is_source
 
 
@@ -25,4 +26,15 @@ def get(name: str, /, **options: int | str) -> Game:
     """
     if is_source(name):
         return from_source(name, options)
-    return _core.make_game(name, [(option, str(value)) for option, value in options.items()])
+    return _core.make_game(
+        as_utf8(name), [(as_utf8(option), as_utf8(str(value))) for option, value in options.items()]
+    )
+
+
+def as_utf8(text: str) -> str:
+    """A text that the core can be given; not each of the command line or of JSON is one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadText(f"{text!r} is no UTF-8") from None
+    return text

@@ -4,6 +4,7 @@ Where ONNX Runtime answers and there is a graph beside the weights, torch is nei
 loaded.
 """
 
+import re
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -93,8 +94,10 @@ def parts_of(source: str, called: str) -> tuple[str, str, int | None]:
     run, at, step = place.partition("@")
     if kind != "run" or not run:
         raise BadText(f"{called} names no weights; {FORMS}")
-    if at and not step.isdecimal():
-        raise BadText(f"{called}: @STEP needs a whole number from 0 on; {FORMS}")
+    if at and not re.fullmatch(r"\d{1,18}", step):
+        raise BadText(
+            f"{called[:100]}: @STEP needs a whole number from 0 on, of at most 18 digits; {FORMS}"
+        )
     return kind, run, int(step) if at else None
 
 

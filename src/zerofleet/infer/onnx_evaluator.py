@@ -3,6 +3,7 @@
 Shapes: B observations, N bytes of an observation.
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,8 @@ REFUSALS = (
 )
 """What ONNX Runtime raises for a graph that it cannot compute."""
 
+INPUT, OUTPUTS = "observations", ["policy_logits", "outcomes"]
+
 
 class OnnxEvaluator:
     """Answers with a graph and the weights that are put into it, which `load` replaces.
@@ -53,9 +56,10 @@ class OnnxEvaluator:
     def __call__(self, observations_BN: Observations, /) -> tuple[Rows, Rows]:
         session, _ = self._serving
         rows_BN = checked_observations(observations_BN, self._num_bytes)
-        logits_BA, outcomes_BO = session.run(
-            ["policy_logits", "outcomes"], {"observations": np.ascontiguousarray(rows_BN)}
-        )
+        try:
+            logits_BA, outcomes_BO = session.run(OUTPUTS, {INPUT: np.ascontiguousarray(rows_BN)})
+        except REFUSALS as error:
+            raise self._refusal(error) from None
         return logits_BA, outcomes_BO
 
     def load(self, state: State, version: int) -> None:
@@ -68,6 +72,10 @@ class OnnxEvaluator:
         options.inter_op_num_threads = 1
         # Threads that wait for work are not to take a core from search or training.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # A graph may come from others: of files it is to read none.
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", os.devnull
+        )
         # The session copies them.
         values = [as_array(arrays[name], dtype) for name, dtype in self._graph.inputs.items()]
         options.add_external_initializers(
@@ -75,11 +83,19 @@ class OnnxEvaluator:
             [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in values],
         )
         try:
-            return onnxruntime.InferenceSession(
+            session = onnxruntime.InferenceSession(
                 self._graph.onnx, options, providers=["CPUExecutionProvider"]
             )
         except REFUSALS as error:
-            raise BadBytes(f"the graph of {self._graph.spec['game']} is refused: {error}") from None
+            raise self._refusal(error) from None
+        takes = [each.name for each in session.get_inputs()]
+        gives = [each.name for each in session.get_outputs()]
+        if takes != [INPUT] or not set(OUTPUTS) <= set(gives):
+            raise self._refusal(f"it takes {takes} and gives {gives}, not {[INPUT]} and {OUTPUTS}")
+        return session
+
+    def _refusal(self, reason: object) -> BadBytes:
+        return BadBytes(f"the graph of {self._graph.spec['game']} is refused: {reason}")
 
 
 def as_array(weight: Any, dtype: str) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from torch import Tensor
 from zerofleet.errors import BadBytes
 from zerofleet.files import write_whole
 
-DAMAGE = (OSError, ValueError, KeyError, TypeError)
+DAMAGE = (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError)
 """What reading a damaged checkpoint may raise."""
 
 
@@ -60,7 +60,7 @@ class CheckpointStore:
         """The newest whole checkpoint, and what was wrong with newer ones; None where there are
         none at all. BadBytes where none is whole."""
         faults: list[str] = []
-        for manifest_path in sorted(self.folder.glob("*.json"), reverse=True):
+        for manifest_path in reversed(self._manifests()):
             try:
                 return self._load(manifest_path), faults
             except DAMAGE as error:
@@ -74,7 +74,7 @@ class CheckpointStore:
 
     def steps(self) -> list[int]:
         """Of the checkpoints that there are, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("*.json"))
+        return [int(path.stem) for path in self._manifests()]
 
     def oldest_rest(self) -> dict[str, Any]:
         """What the oldest checkpoint that may be gone on from has beside its tensors. Needs one to
@@ -82,7 +82,7 @@ class CheckpointStore:
         return next(self._rests())
 
     def _rests(self) -> Iterator[dict[str, Any]]:
-        for path in sorted(self.folder.glob("*.json")):
+        for path in self._manifests():
             with suppress(*DAMAGE):
                 yield json.loads(path.read_bytes())["rest"]
 
@@ -96,8 +96,12 @@ class CheckpointStore:
             )
         return Checkpoint(int(manifest["step"]), load_tensors(data), manifest["rest"])
 
+    def _manifests(self) -> list[Path]:
+        """In order of their steps."""
+        return sorted(path for path in self.folder.glob("*.json") if path.stem.isdecimal())
+
     def _keep_up_to(self, newest: Path) -> None:
-        manifests = sorted(self.folder.glob("*.json"))
+        manifests = self._manifests()
         kept = [path for path in manifests if path <= newest][-self.keep :]
         for path in set(manifests) - set(kept):
             path.unlink()

@@ -17,6 +17,8 @@ from zerofleet.files import write_whole
 from zerofleet.weights.store import BadWeights
 
 GRAPH, GRAPH_MANIFEST = "graph.onnx", "graph.json"
+DTYPES = ("float32", "float64", "float16", "int64", "int32", "int8", "uint8", "bool")
+"""What a graph may take weights as."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ def read_graph(folder: Path) -> Graph:
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadWeights(f"{path} refused: {error!r}") from None
+    if odd := [dtype for dtype in graph.inputs.values() if dtype not in DTYPES]:
+        raise BadWeights(
+            f"{path} refused: it takes weights as {odd[0]}; known: {', '.join(DTYPES)}"
+        )
     if unknown := graph.inputs.keys() - graph.shapes.keys():
         raise BadWeights(f"{path} refused: it takes {min(unknown)}, which no weights have")
     got = hashlib.sha256(data).hexdigest()

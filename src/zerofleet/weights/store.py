@@ -75,7 +75,8 @@ class WeightsStore:
 
     def versions(self) -> list[int]:
         """The versions that were published, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("[0-9]*.json"))
+        stems = (path.stem for path in self.folder.glob("[0-9]*.json"))
+        return sorted(int(stem) for stem in stems if stem.isdecimal())
 
     def load(self, version: int) -> Weights:
         """A version, checked: hash and finite numbers. BadWeights names what is wrong."""
@@ -145,6 +146,8 @@ class WeightsStore:
 
 def read_weights(path: Path, name: str) -> Weights:
     """A safetensors file whose manifest, a .json file, lies beside it. Errors call it `name`."""
+    if path.exists() and not path.is_file():
+        raise BadWeights(f"{name} refused: {path} is no file")  # a device may never end
     try:
         data = path.read_bytes()
         manifest = json.loads(path.with_suffix(".json").read_text())
@@ -155,7 +158,7 @@ def read_weights(path: Path, name: str) -> Weights:
             f"{name} refused: {error.filename}: {error.strerror}; weights are a .safetensors file "
             "with its manifest beside it, of the same name and .json"
         ) from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise BadWeights(f"{name} refused: {error}") from error
     got = hashlib.sha256(data).hexdigest()
     if got != expected:

@@ -38,7 +38,7 @@ VARIANTS = {"15": "Backgammon", **{str(n): f"HyperGammon ({n})" for n in (1, 2, 
 
 ROLL = re.compile(r"[1-6][1-6]:")
 CUBE = re.compile(r"(doubles?|takes?|drops?|beavers?|raccoons?)\b", re.IGNORECASE)
-WINS = re.compile(r"wins? (\d+) points?\b", re.IGNORECASE)
+WINS = re.compile(r"wins? ([1-9]\d{0,8}) points?\b", re.IGNORECASE)
 
 
 # ---- reading
@@ -65,7 +65,7 @@ def split(text: str) -> tuple[list[str], list[Section]]:
     sections: list[Section] = []
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.expandtabs().rstrip()
-        if beginning := re.fullmatch(r"\s*Game (\d+)", line):
+        if beginning := re.fullmatch(r"\s*Game (\d{1,9})", line):
             sections.append(Section(int(beginning[1])))
         elif not sections:
             head.append(line)
@@ -217,6 +217,8 @@ def write(records: Sequence[GameRecord]) -> str:
         lines += turn_lines(record)
         reward = record.reward_first_player
         if reward:
+            if not reward.is_integer():
+                raise Inconsistent(f"MAT has whole points, so no result of {reward:g}")
             winner, points = (0, int(reward)) if reward > 0 else (1, -int(reward))
             score[winner] += points
             plural = "" if points == 1 else "s"

@@ -23,6 +23,8 @@ SETUP = ("AB", "AW", "AE")
 RULES = {"freestyle": "freestyle", "exact": "exact", "standard": "exact"}
 BEGINNING = re.compile(r"\(\s*;")
 TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:\\.|[^\]\\])*)\])", re.DOTALL)
+RESULTS = {1.0: "B+", 0.0: "0", -1.0: "W+"}
+"""RE by what player 0 got."""
 MOVES_PER_LINE = 10
 
 Node = dict[str, list[str]]
@@ -225,8 +227,11 @@ def game_text(record: GameRecord) -> str:
     size = int(game.options["size"])
     facts = {"FF": "4", "GM": GOMOKU, "CA": "UTF-8", "SZ": str(size), "RU": game.options["rule"]}
     facts |= {f"P{colour}": name for colour, name in zip(COLOURS, record.players, strict=True)}
-    if record.reward_first_player is not None:
-        facts["RE"] = {1.0: "B+", 0.0: "0", -1.0: "W+"}[record.reward_first_player]
+    reward = record.reward_first_player
+    if reward is not None:
+        if reward not in RESULTS:
+            raise Inconsistent(f"Gomoku is won, drawn or lost, so no result of {reward:g}")
+        facts["RE"] = RESULTS[reward]
     text = "(;" + "".join(f"{name}[{escaped(value)}]" for name, value in facts.items() if value)
     # The text of a start that is not the empty board has its stones as moves, in some order.
     position = game.new_position()

@@ -12,6 +12,7 @@ The moves hold dice and the start holds the deal, so the text shows what was hid
 first player was awarded in a game that was not played to its end.
 """
 
+import math
 from collections.abc import Sequence
 
 from zerofleet._core import Game, Position
@@ -53,8 +54,7 @@ def read(text: str, game: Game | None = None) -> list[GameRecord]:
 def game_of(values: dict[str, str], given: Game | None) -> Game:
     """What the text names, if that comes with zerofleet; else the custom game that is given."""
     if values["game"] in names():
-        options = dict(option.partition("=")[::2] for option in values["options"].split())
-        game = get(values["game"], **options)
+        game = get(values["game"], **options_of(values["options"]))
         if given is not None and game != given:
             raise Inconsistent(f"it is a game of {game!r}, not of {given!r}")
         return game
@@ -64,6 +64,17 @@ def game_of(values: dict[str, str], given: Game | None) -> Game:
             "to read it"
         )
     return given
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Options written as size=9 rule=exact."""
+    options: dict[str, str] = {}
+    for option in text.split():
+        name, _, value = option.partition("=")
+        if name in options:
+            raise BadText(f"the option {name} is there twice")
+        options[name] = value
+    return options
 
 
 def actions_of(start: Position, moves: str) -> tuple[int, ...]:
@@ -101,9 +112,12 @@ def awarded_of(values: dict[str, str]) -> float | None:
     if not values.get("result"):
         return None
     try:
-        return float(values["result"])
+        result = float(values["result"])
     except ValueError:
-        raise BadText(f"result must be a number, got {values['result']}") from None
+        result = math.nan
+    if not math.isfinite(result):
+        raise BadText(f"result must be a number, got {values['result']}")
+    return result
 
 
 def write(records: Sequence[GameRecord]) -> str:
