@@ -32,7 +32,7 @@ from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
-from zerofleet.infer.load import load_named, weights_named
+from zerofleet.infer.load import MOST_DIGITS, MOST_SHOWN, load_named, weights_named
 from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import find_best
@@ -49,10 +49,6 @@ NUM_SIMULATIONS = 200
 """Of a network's player, where nothing is said."""
 NUM_PLAYOUTS = 1000
 """Simulations of playout, where nothing is said."""
-MOST_DIGITS = 100
-"""Of a number in a player's text; Python refuses to read thousands."""
-MOST_SHOWN = 100
-"""Characters of a player's text in an error about its length."""
 
 SETTINGS = ("root=puct", "root=gumbel", "greedy")
 """What may be said of a search beside its budget."""

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from zerofleet.nets import Network
 
 FORMS = "write best, run:NAME[@STEP] or file:PATH"
+MOST_DIGITS = 100
+"""Of a number in a player's text; Python refuses to read thousands."""
+MOST_SHOWN = 100
+"""Characters of a player's text in an error about its length."""
 
 
 def load_network(
@@ -94,9 +98,10 @@ def parts_of(source: str, called: str) -> tuple[str, str, int | None]:
     run, at, step = place.partition("@")
     if kind != "run" or not run:
         raise BadText(f"{called} names no weights; {FORMS}")
-    if at and not re.fullmatch(r"\d{1,18}", step):
+    if at and not re.fullmatch(rf"\d{{1,{MOST_DIGITS}}}", step):
         raise BadText(
-            f"{called[:100]}: @STEP needs a whole number from 0 on, of at most 18 digits; {FORMS}"
+            f"{called[:MOST_SHOWN]}: @STEP needs a whole number from 0 on, of at most "
+            f"{MOST_DIGITS} digits; {FORMS}"
         )
     return kind, run, int(step) if at else None
 
