@@ -56,6 +56,13 @@ def test_custom_network_is_trained_exported_and_played_from_the_command_line(
         assert "--plugin FILE.py" in line
 
 
+def test_onnx_runtime_prints_nothing_about_a_custom_network(capfd, monkeypatch):
+    monkeypatch.delitem(CUSTOM, "mlp", raising=False)
+    runpy.run_path(str(EXAMPLES / "custom_network.py"))
+    zf.infer.make_evaluator(zf.nets.build(zf.games.get("tictactoe"), "mlp"), device="cpu")
+    assert capfd.readouterr().err == ""
+
+
 def test_custom_loss_is_trained_from_the_command_line_and_shown_by_its_name(capsys, runs_folder):
     weight = ["--set", "train.loss_terms.neg_entropy=0.01"]
     plugin = ["--plugin", str(EXAMPLES / "custom_loss.py")]

@@ -34,6 +34,9 @@ REFUSALS = (
 
 INPUT, OUTPUTS = "observations", ["policy_logits", "outcomes"]
 
+ERRORS_ONLY = 3
+"""A level of ONNX Runtime's log."""
+
 
 class OnnxEvaluator:
     """Answers with a graph and the weights that are put into it, which `load` replaces.
@@ -70,6 +73,8 @@ class OnnxEvaluator:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.num_threads
         options.inter_op_num_threads = 1
+        # Warnings are about what its optimiser leaves as it is; errors are raised.
+        options.log_severity_level = ERRORS_ONLY
         # Threads that wait for work are not to take a core from search or training.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # A graph may come from others: of files it is to read none.
