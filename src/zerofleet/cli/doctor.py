@@ -6,7 +6,7 @@ import typer
 
 from zerofleet.cli.doctor_found import Finding, hardware, libraries, programs
 from zerofleet.cli.output import print_table
-from zerofleet.config import RunConfig, preset_names
+from zerofleet.config import RunConfig
 
 
 def doctor(
@@ -53,7 +53,7 @@ def plan() -> dict[str, str]:
     machine = this_machine()
     device = machine.device
     return {
-        "preset": f"{fitting_preset(machine, preset_names('connect4'))} (where none is named)",
+        "preset": f"{fitting_preset(machine)} (where none is named)",
         "device": f"{device} (run.device=auto)",
         "evaluator": f"{'ONNX Runtime' if device == 'cpu' else 'torch'} (run.evaluator=auto)",
         "threads": str(plan_threads(RunConfig(), device)).removeprefix("threads: "),

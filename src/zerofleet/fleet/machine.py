@@ -9,12 +9,6 @@ from zerofleet.run_folders import check_name, run_names
 from zerofleet.run_games import default_name
 from zerofleet.settings_text import Override, override_of
 
-BIG_GPU_BYTES, BIG_GPU_CORES = 40 * 2**30, 8
-"""What a GPU and the processor that feeds it must have for the preset production."""
-
-NAMED_PRESETS = (("H100", 8, "h100_8gpu"), ("H100", 1, "h100"), ("H200", 1, "h200"))
-"""Part of a GPU's name, how many of them there must be, and the preset that is made for them."""
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -51,15 +45,13 @@ def this_machine(device: str = "auto") -> Machine:
     return Machine(picked.type, num_cores, gpu_name, count_devices("cuda"), memory_bytes)
 
 
-def fitting_preset(machine: Machine, presets: Sequence[str]) -> str:
-    """The largest of a game's presets that the machine can make use of."""
-    if machine.device == "cpu":
-        return "fast"
-    for part, least, preset in NAMED_PRESETS:
-        if part in machine.gpu_name and machine.num_gpus >= least and preset in presets:
-            return preset
-    is_big = machine.gpu_memory_bytes >= BIG_GPU_BYTES and machine.num_cores >= BIG_GPU_CORES
-    return "production" if is_big else "standard"
+def fitting_preset(machine: Machine) -> str:
+    """The preset that learns most in minutes to hours there; those for a day are asked for by name.
+
+    A fast run leaves a large GPU three quarters idle, and a production run has played few games
+    before an hour is over.
+    """
+    return "fast" if machine.device == "cpu" else "standard"
 
 
 def name_and_preset(
@@ -77,11 +69,11 @@ def name_and_preset(
         return run or default_name(game, preset), preset
     if run in run_names():
         return run, None
-    presets = preset_names(game)
+    preset_names(game)  # an unknown game is refused before torch is loaded
     given = [override_of(each) for each in overrides]
     devices = [str(each.value) for each in given if each.place == ("run", "device")]
     machine = this_machine(*devices[-1:])
-    preset = fitting_preset(machine, presets)
+    preset = fitting_preset(machine)
     name = run or default_name(game, preset)
     if name in run_names():
         return name, None
