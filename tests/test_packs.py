@@ -314,4 +314,8 @@ def test_members_that_cannot_be_files_of_a_run_are_one_line(names: list[str], me
 
 
 def test_a_pack_without_a_run_in_it_is_refused() -> None:
-    refuses(evil_pack(tarfile.TarInfo("readme")), BadBytes, r"run\.json is damaged")
+    refuses(
+        evil_pack(tarfile.TarInfo("readme")),
+        BadBytes,
+        r"c4\.pack\.json: the pack holds no run\.json",
+    )

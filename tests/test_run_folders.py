@@ -229,6 +229,14 @@ def test_a_removed_run_is_gone_damaged_or_not(runs_here: Path) -> None:
     assert list(runs_here.iterdir()) == []
 
 
+def test_a_run_that_is_a_link_is_not_removed(runs_here: Path, tmp_path: Path) -> None:
+    elsewhere = made("c4").folder.rename(tmp_path / "elsewhere")
+    (runs_here / "c4").symlink_to(elsewhere)
+    with pytest.raises(Inconsistent, match=r"is a link to .*elsewhere; remove the link by hand"):
+        remove("c4")
+    assert [path.name for path in runs_here.iterdir()] == ["c4"]
+
+
 # ---- one process at a time
 
 HOLD = """

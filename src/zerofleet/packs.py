@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zerofleet.errors import BadBytes, BadText, Inconsistent, TooLarge, Unsupported
 from zerofleet.files import write_whole
-from zerofleet.run_folders import UNPACKED, Run, check_name, read_run, runs_folder
+from zerofleet.run_folders import FACTS, UNPACKED, Run, check_name, read_run, runs_folder
 from zerofleet.run_lock import LOCK, undisturbed
 
 FORMAT = 1
@@ -181,6 +181,8 @@ def unpack(
     try:
         limit = disk_limit(list_path, pack_list, beside, max_bytes)
         extract(paths, beside, pack_list.unpacked_bytes, limit // LEAST_FILE_BYTES, list_path)
+        if not (beside / FACTS).is_file():
+            raise BadBytes(f"{list_path}: the pack holds no {FACTS}, so it is not of a run")
         read_run(beside)
         write_whole(beside / UNPACKED, f"from {list_path.name}\n".encode())
         beside.rename(folder)

@@ -315,6 +315,8 @@ def refuse_other_network(run: Run, config: Config) -> None:
 def remove(name: str) -> None:
     """Removes a run that nobody has, with all that is in it."""
     folder = folder_of(name)
+    if folder.is_symlink():
+        raise Inconsistent(f"{folder} is a link to {folder.readlink()}; remove the link by hand")
     with locked(folder):
         doomed = folder.with_name(f".removed-{name}-{uuid.uuid4().hex}")
         folder.rename(doomed)

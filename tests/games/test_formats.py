@@ -11,6 +11,7 @@ import zerofleet as zf
 from zerofleet.arena.gnubg import find_program
 from zerofleet.errors import BadText, ZerofleetError
 from zerofleet.games import GameRecord, games_from_text, games_to_text, read_games, write_games
+from zerofleet.games.record import actions_of_turn
 
 needs_gnubg = pytest.mark.skipif(find_program() is None, reason="GnuBG is missing")
 
@@ -367,3 +368,8 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         read_games(tmp_path / "rubbish.txt")
     with pytest.raises(ZerofleetError, match=r"unknown format 'pgn' of games; known: sgf, mat"):
         read_games(tmp_path / "rubbish.txt", "pgn")
+
+
+def test_a_typed_move_that_is_no_utf_8_is_named() -> None:
+    with pytest.raises(BadText, match="is no UTF-8"):
+        actions_of_turn(zf.games.get("connect4").new_position(), "\udcff")

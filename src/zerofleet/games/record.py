@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from zerofleet._core import CHANCE, OVER, Episode, Game, Position
+from zerofleet.games.registry import as_utf8
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class GameRecord:
 
 def actions_of_turn(position: Position, text: str) -> tuple[int, ...]:
     """The actions of a turn as people write it whole: `8/5 6/5` is two."""
+    text = as_utf8(text)
     if position.to_move == CHANCE:
         return (position.action_from_text(text),)
     after = position.copy()
