@@ -1,5 +1,6 @@
 """Openings: that they are legal, different and not decided, and say how they were made."""
 
+import re
 from typing import Any
 
 import pytest
@@ -74,6 +75,26 @@ def test_openings_lie_round_the_centre_of_boards_of_other_sizes() -> None:
 def test_a_list_says_how_it_was_made(path: Any) -> None:
     head = [line for line in path.read_text().splitlines() if line.startswith("#")]
     assert f"Made by: scripts/make-openings {path.stem} --judge " in "\n".join(head)
+
+
+@pytest.mark.parametrize("path", sorted(LISTS.iterdir()), ids=lambda path: path.name)
+def test_a_network_with_many_simulations_finds_nobody_ahead(path: Any) -> None:
+    head, values = path.read_text(), []
+    found = re.search(r"--judge best,sims=(\d+) .*--limit (\S+)", head)
+    assert found
+    assert int(found[1]) >= 1600 or "and that are proven draws" in head
+    for line in head.splitlines():
+        if not line.startswith("#"):
+            values.append(float(line.partition(";")[2]))
+    assert max(map(abs, values)) <= float(found[2]) <= 0.15
+
+
+@pytest.mark.long
+def test_the_openings_of_connect_four_are_draws() -> None:
+    game = zf.games.get("connect4")
+    solver = zf.solve.Connect4Solver()
+    listed = [position_after(game, actions) for actions in openings(game)]
+    assert {solver.value_to_move(position) for position in listed} == {0}
 
 
 @pytest.mark.parametrize(

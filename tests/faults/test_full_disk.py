@@ -94,7 +94,7 @@ def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk
 
     shown = EventAccumulator(str(disk / "run" / "tensorboard"), size_guidance={"scalars": 0})
     shown.Reload()
-    assert [each.step for each in shown.Scalars("train/loss")] == list(steps)
+    assert [each.step for each in shown.Scalars("note/loss")] == list(steps)
 
 
 # ---- a whole run
