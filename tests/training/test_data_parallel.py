@@ -85,7 +85,10 @@ def test_two_processes_learn_what_one_does_from_the_same_batches(name):
     with together(two):
         reports = trained(two, batches)
     assert_same_course(reports, expected, two, one)
-    assert reports[-1].values["loss"] < reports[0].values["loss"] - 0.1
+    # They agree to 1e-3, after having moved a hundred times as far.
+    begun = new_trainer(game).average
+    moved = [(two.average[name] - each).norm() / (1 + each.norm()) for name, each in begun.items()]
+    assert max(moved) > 0.1
 
 
 def test_a_batch_norm_sees_its_own_rows_and_plays_with_the_mean_of_all():
