@@ -23,12 +23,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import record
 
 from zerofleet import config, nets
-from zerofleet._core import window_rows
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Episode
 from zerofleet.infer import pick_device
 from zerofleet.replay import Sampler, Window
 from zerofleet.replay.log import EpisodeLog
+from zerofleet.replay.replay import rows_of
 from zerofleet.run_folders import find
 from zerofleet.training import Trainer
 from zerofleet.training.loss import compute_losses
@@ -46,7 +46,7 @@ def games_of(run):
 
 
 def sampler_of(game, episodes, replay):
-    packed = window_rows(game, episodes, replay.value_target_decay)
+    packed = rows_of(game, episodes, replay)
     window = Window(game, int(packed.num_rows.sum()))
     window.add(packed)
     return Sampler(window, game, replay, seed=1), len(window)

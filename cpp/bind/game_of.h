@@ -231,9 +231,10 @@ class GameOf final : public AnyGame {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::replay_observations<P>(episode, options_, facts());
     }
-    Result<TrainingRows> training_rows(const Episode& episode, float value_decay) const override {
+    Result<TrainingRows> training_rows(const Episode& episode, float value_decay,
+                                       bool cut_exploratory) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
-        return zf::training_rows<P>(episode, options_, facts(), value_decay);
+        return zf::training_rows<P>(episode, options_, facts(), value_decay, cut_exploratory);
     }
     Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const override {

@@ -86,8 +86,10 @@ struct PyRows {
     NumpyArray<uint8_t, 2> final_observations_2N;
 };
 
-PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay) {
-    TrainingRows rows = value_or_raise(game.core->training_rows(episode, value_decay));
+PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay,
+               bool cut_exploratory) {
+    TrainingRows rows =
+        value_or_raise(game.core->training_rows(episode, value_decay, cut_exploratory));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
@@ -111,10 +113,11 @@ struct PyWindowRows {
 };
 
 Result<WindowRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
-                        float value_decay) {
+                        float value_decay, bool cut_exploratory) {
     WindowRows packed(game.core->facts());
     for (const Episode* episode : episodes) {
-        const Result<TrainingRows> rows = game.core->training_rows(*episode, value_decay);
+        const Result<TrainingRows> rows =
+            game.core->training_rows(*episode, value_decay, cut_exploratory);
         if (!rows) return rows.error();
         packed.add(*rows);
     }
@@ -122,15 +125,15 @@ Result<WindowRows> pack(const std::vector<const Episode*>& episodes, const PyGam
 }
 
 PyWindowRows window_rows_of(const PyGame& game, const std::vector<const Episode*>& episodes,
-                            float value_decay) {
+                            float value_decay, bool cut_exploratory) {
     WindowRows packed(game.core->facts());
     if (game.own_class.is_valid()) {  // whose rules are in Python
-        packed = value_or_raise(pack(episodes, game, value_decay));
+        packed = value_or_raise(pack(episodes, game, value_decay, cut_exploratory));
     } else {
         Result<WindowRows> made = packed;
         {
             const nb::gil_scoped_release others_may_run;
-            made = pack(episodes, game, value_decay);
+            made = pack(episodes, game, value_decay, cut_exploratory);
         }
         packed = value_or_raise(std::move(made));
     }
@@ -155,7 +158,7 @@ void bind_episode(nb::module_& m) {
         .def_ro("policy", &PyRows::policy_RA, nb::rv_policy::automatic,
                 "[R, num_actions], in 1 / 4095; zeros without one.")
         .def_ro("outcome", &PyRows::outcome_R, nb::rv_policy::automatic,
-                "[R], how the game ended for the observer.")
+                "[R], how the game ended for the observer; num_outcomes where the trace is cut.")
         .def_ro("search_outcomes", &PyRows::search_outcomes_RO, nb::rv_policy::automatic,
                 "[R, num_outcomes], in 1 / 65535, the observer's view; zeros without a search.")
         .def_ro("surprise", &PyRows::surprise_R, nb::rv_policy::automatic, "[R]")
@@ -225,9 +228,10 @@ void bind_episode(nb::module_& m) {
                 value_or_raise(game.core->verify(episode));
             },
             "game"_a, "Raises where the game cannot have been played so.")
-        .def("rows", &rows_of, "game"_a, "value_decay"_a = 0.0f,
+        .def("rows", &rows_of, "game"_a, "value_decay"_a = 0.0f, "cut_exploratory"_a = false,
              "Plays it again: what there is to learn from it. Values that searches found look "
-             "ahead by value_decay; see replay.value_target_decay.")
+             "ahead by value_decay; see replay.value_target_decay and "
+             "replay.value_target_cut_exploratory.")
         .def("positions", &positions_of, "game"_a,
              "Plays it again: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,
@@ -235,6 +239,7 @@ void bind_episode(nb::module_& m) {
              "the observer. Where hands are hidden both players have a row.");
 
     m.def("window_rows", &window_rows_of, "game"_a, "episodes"_a, "value_decay"_a = 0.0f,
+          "cut_exploratory"_a = false,
           "Plays episodes again: what there is to learn from them, as a window keeps it. Other "
           "threads run meanwhile, unless the rules are in Python.");
 }

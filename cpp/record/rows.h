@@ -12,7 +12,8 @@ struct TrainingRows {
     std::vector<uint8_t> observations;  // [R, observation_bytes]
     std::vector<uint8_t> legal;         // [R, num_actions], 0 or 1; zeros where there is no policy
     std::vector<uint16_t> policy;       // [R, num_actions], in 1 / kPolicyUnit
-    std::vector<uint8_t> outcome_observer;           // [R] how the game ended
+    // [R] how the game ended; num_outcomes where the trace is cut before that.
+    std::vector<uint8_t> outcome_observer;
     std::vector<uint16_t> search_outcomes_observer;  // [R, num_outcomes]; zeros where none
     std::vector<float> surprise;                     // [R]
     std::vector<int32_t> reply;                      // [R] the other player's next action, or -1
@@ -24,8 +25,11 @@ struct TrainingRows {
 template <Game P>
 class RowMaker {
   public:
-    RowMaker(const Episode& episode, const Facts& facts, float value_decay)
-        : episode_(episode), facts_(facts), value_decay_(value_decay) {}
+    RowMaker(const Episode& episode, const Facts& facts, float value_decay, bool cut_exploratory)
+        : episode_(episode),
+          facts_(facts),
+          value_decay_(value_decay),
+          cut_exploratory_(cut_exploratory) {}
 
     // Replays the episode, which is checked on the way.
     Result<TrainingRows> make(const typename P::Options& options) {
@@ -89,30 +93,49 @@ class RowMaker {
     // What searches found from a row's event on: the next search, and of what comes after its turn
     // value_decay, up to how the game ended. A turn is all that one player does before another, or
     // chance, acts. Without a search after it a row has none.
+    //
+    // With cut_exploratory the trace is cut at exploratory actions, as in Watkins's Q(lambda): what
+    // the search found there stands for all that came after it, how the game ended too.
     void add_search_outcomes() {
         const size_t num_outcomes = facts_.outcomes.size();
         rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
         std::vector<float> ahead_first_player(num_outcomes, 0.0f);
         ahead_first_player[episode_.outcome_first_player] = float(kOutcomeUnit);
         std::vector<float> after_turn_first_player;
-        bool searched = false;
+        bool searched = false, cut = false;
         size_t row = rows_.observer.size();
         for (size_t at = movers_.size(); at-- > 0;) {
             const std::vector<uint16_t>& found = episode_.events[at].outcomes_to_move;
             searched |= !found.empty();
             if (at + 1 == movers_.size() || movers_[at] != movers_[at + 1])
                 after_turn_first_player = ahead_first_player;
+            const bool cut_here = cut_exploratory_ && is_exploratory(episode_.events[at]);
+            cut |= cut_here;
             for (size_t i = 0; i < found.size(); ++i) {
                 const size_t to = in_view_of(movers_[at], i);
+                if (cut_here) after_turn_first_player[to] = float(found[i]);
                 ahead_first_player[to] = (1 - value_decay_) * float(found[i]) +
                                          value_decay_ * after_turn_first_player[to];
             }
-            for (; searched && row > 0 && rows_.event[row - 1] == at; --row)
-                for (size_t i = 0; i < num_outcomes; ++i)
-                    rows_.search_outcomes_observer[(row - 1) * num_outcomes + i] =
-                        uint16_t(ahead_first_player[in_view_of(rows_.observer[row - 1], i)] + 0.5f);
-            while (row > 0 && rows_.event[row - 1] == at) --row;
+            while (row > 0 && rows_.event[row - 1] == at) {
+                --row;
+                if (cut) rows_.outcome_observer[row] = uint8_t(num_outcomes);
+                for (size_t i = 0; searched && i < num_outcomes; ++i)
+                    rows_.search_outcomes_observer[row * num_outcomes + i] =
+                        uint16_t(ahead_first_player[in_view_of(rows_.observer[row], i)] + 0.5f);
+            }
         }
+    }
+
+    // Whether the search held another action for better than the one that was played. One that left
+    // no policy does not say: its action counts as greedy.
+    static bool is_exploratory(const Event& event) {
+        uint16_t played = 0, largest = 0;
+        for (const PolicyEntry& entry : event.policy) {
+            largest = std::max(largest, entry.weight);
+            if (entry.action == event.id) played = entry.weight;
+        }
+        return played < largest;
     }
 
     // Outcomes of a player as the first player names them, and the other way round.
@@ -123,14 +146,15 @@ class RowMaker {
     const Episode& episode_;
     const Facts& facts_;
     float value_decay_;
+    bool cut_exploratory_;
     std::vector<Mover> movers_;  // by event
     TrainingRows rows_;
 };
 
 template <Game P>
 Result<TrainingRows> training_rows(const Episode& episode, const typename P::Options& options,
-                                   const Facts& facts, float value_decay) {
-    return RowMaker<P>(episode, facts, value_decay).make(options);
+                                   const Facts& facts, float value_decay, bool cut_exploratory) {
+    return RowMaker<P>(episode, facts, value_decay, cut_exploratory).make(options);
 }
 
 }  // namespace zf

@@ -194,6 +194,11 @@ class ReplayConfig(Section):
     the one before it, and how the game ended what is left. 0: the position's own search alone. More
     is noisier, and learns sooner where results are far away."""
 
+    value_target_cut_exploratory: bool = False
+    """Cut the trace at exploratory actions (Watkins's Q(lambda)): those that the search held for
+    worse than another. The search there stands for all that came after it, the end of the game too.
+    Values are then those of good play, and learn later from results."""
+
     surprise_share: Share = 0
     """Share of the draws that goes by how much the search corrected the network, instead of
     evenly. More looks at what is new, and less at the rest. Not with selfplay.whole_turns, which

@@ -11,6 +11,7 @@ import zerofleet as zf
 from zerofleet._core import window_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import Sampler, Window
+from zerofleet.replay.replay import rows_of
 from zerofleet.training.unpack import PackedRows, TensorBatch, Unpacker
 
 CPU = torch.device("cpu")
@@ -95,6 +96,23 @@ def test_the_search_has_its_share_of_the_value_target_where_there_was_one():
         plies = np.count_nonzero(batch.observations_BN[:, :9], axis=1)
         assert batch.outcome_target_BO == pytest.approx(expected[plies], abs=1e-6)
         assert batch.outcome_target_BO.sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
+def test_what_comes_before_an_exploratory_action_learns_from_searches_alone():
+    game, (episode,) = played("connect4", 1)
+    config = ReplayConfig(value_target_cut_exploratory=True, value_target_search_share=0.5)
+    window = Window(game, 1000)
+    window.add(rows_of(game, [episode], config))
+    rows = window.rows_C[: len(window)]
+    is_cut = rows["outcome"] == len(game.outcomes)
+    assert 0 < np.count_nonzero(is_cut) < len(window)
+    ended = np.eye(4)[rows["outcome"], :3]
+    found = rows["search_outcomes"] / 65535
+    share = np.where(is_cut, 1, 0.5)[:, None]
+    batch = unpacked(window, game, config, 512)
+    plies = np.count_nonzero(batch.observations_BN[:, :42], axis=1)
+    expected = ended + share * (found - ended)
+    assert batch.outcome_target_BO == pytest.approx(expected[plies], abs=1e-6)
 
 
 def relabelled_games(game, episode):

@@ -7,7 +7,7 @@ from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
-from zerofleet._core import window_rows
+from zerofleet._core import WindowRows, window_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.games import Episode, Game
 from zerofleet.replay.limiter import LimiterState, RateLimiter
@@ -42,7 +42,7 @@ class Replay:
         `least_positions` again.
         """
         self._game = game
-        self._value_decay = config.value_target_decay
+        self._config = config
         reached = START if state is None else LogPosition(**state["log"])
         until = reached if exactly else None
         self.num_truncated = 0 if state is None else int(state.get("num_truncated", 0))
@@ -85,12 +85,12 @@ class Replay:
         LogFull leaves everything as it was.
         """
         decoded = [Episode.decode(data) for data in episodes]
-        packed = window_rows(self._game, decoded, self._value_decay)
+        packed = rows_of(self._game, decoded, self._config)
         is_new = self.log.append(decoded, packed.num_rows.tolist())
         new = list(compress(decoded, is_new))
         self.num_truncated += sum(episode.outcome_first_player < 0 for episode in new)
         if not all(is_new):
-            packed = window_rows(self._game, new, self._value_decay)
+            packed = rows_of(self._game, new, self._config)
         self.window.add(packed)
         # One by one: many that had to wait for a trainer are no reason to run so far ahead of it.
         for num_positions in packed.num_rows.tolist():
@@ -106,11 +106,16 @@ def num_missing(num_made: int, num_here: int, config: ReplayConfig) -> int:
     return num_made - num_here if num_here < config.least_positions else 0
 
 
+def rows_of(game: Game, episodes: Sequence[Episode], config: ReplayConfig) -> WindowRows:
+    decay, cut = config.value_target_decay, config.value_target_cut_exploratory
+    return window_rows(game, episodes, decay, cut)
+
+
 def filled_window(log: EpisodeLog, game: Game, config: ReplayConfig) -> Window:
     """The window as it was when the newest episode of the log had arrived."""
     num_before, episodes = log.newest(config.window_positions)
     window = Window(game, config.window_positions, num_before)
     while some := list(islice(episodes, EPISODES_AT_ONCE)):
         decoded = [Episode.decode(data) for data in some]
-        window.add(window_rows(game, decoded, config.value_target_decay))
+        window.add(rows_of(game, decoded, config))
     return window

@@ -82,7 +82,8 @@ class Unpacker:
         self._new_action_SA = torch.from_numpy(row_format.new_action_SA).to(device)
         self._old_action_SA = torch.from_numpy(row_format.old_action_SA).to(device)
         self._old_byte_SN = torch.from_numpy(row_format.old_byte_SN).to(device)
-        self._one_hot_OO = torch.eye(row_format.num_outcomes, device=device)
+        # Zeros in the last row, for samples whose trace is cut before the end.
+        self._one_hot_XO = torch.eye(row_format.num_outcomes + 1, device=device)[:, :-1]
         # The first action of eight is the highest bit.
         self._bits_8 = torch.arange(7, -1, -1, dtype=torch.uint8, device=device)
 
@@ -120,8 +121,9 @@ class Unpacker:
         return torch.where(reply_B < 0, -1, new_B)
 
     def _outcome_targets(self, packed: PackedRows) -> Tensor:
-        ended_BO = self._one_hot_OO[self._bytes(packed, "outcome")[:, 0].long()]
+        ended_BO = self._one_hot_XO[self._bytes(packed, "outcome")[:, 0].long()]
         units_BO = self._numbers(packed, "search_outcomes")
         was_searched_B1 = (units_BO > 0).any(dim=1, keepdim=True)
-        mixed_BO = ended_BO + self.format.search_share * (units_BO / OUTCOME_UNIT - ended_BO)
-        return torch.where(was_searched_B1, mixed_BO, ended_BO)
+        has_end_B1 = (ended_BO > 0).any(dim=1, keepdim=True)
+        share_B1 = torch.where(has_end_B1, self.format.search_share, 1.0) * was_searched_B1
+        return ended_BO + share_B1 * (units_BO / OUTCOME_UNIT - ended_BO)
