@@ -57,7 +57,7 @@ class GpuWatch:
         self._thread.join()
 
     def _watch(self):
-        gauges = open_gauges(["cuda"] if torch.cuda.is_available() else [])
+        gauges = open_gauges(["cuda"] if torch.cuda.is_available() else [], print)
         while gauges and not self._stop.wait(1):
             self._figures += [figures for gauge in gauges if (figures := gauge.read())]
 

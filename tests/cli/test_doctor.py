@@ -34,23 +34,33 @@ def test_the_example_in_the_help_of_doctor_finds_and_measures_what_training_need
     assert all(float(number.replace(",", "")) > 0 for number, _ in rates)
 
 
+def package_that_needs(requirement: str, folder: Path) -> str:
+    """A folder where zerofleet says of itself that it needs that."""
+    described = folder / "zerofleet-9.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: zerofleet\nVersion: 9\n"
+        f"Requires-Dist: numpy\nRequires-Dist: {requirement}\n"
+    )
+    return str(folder)
+
+
 def test_a_library_that_is_needed_and_missing_is_exit_status_1_with_its_cure(
     tmp_path: Path,
 ) -> None:
     """The package says what it needs: here one that says it needs something nobody has."""
-    described = tmp_path / "zerofleet-9.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: zerofleet\nVersion: 9\n"
-        'Requires-Dist: numpy\nRequires-Dist: nobody-has-this>=1; extra == "train"\n'
-    )
-    ran = doctor(PYTHONPATH=str(tmp_path))
+    ran = doctor(PYTHONPATH=package_that_needs('nobody-has-this>=1; extra == "train"', tmp_path))
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "missing: nobody-has-this, for training; pip install 'zerofleet[train]'\n" in ran.stdout
     assert "measured" not in ran.stdout
 
 
-def test_what_can_be_done_without_is_named_with_its_cure_and_is_no_failure() -> None:
-    ran = doctor("--seconds", "0", CXX="no-such-compiler")
-    assert ran.returncode == 0
+def test_what_can_be_done_without_is_named_with_its_cure_and_is_no_failure(tmp_path: Path) -> None:
+    package = package_that_needs('nobody-has-this>=1; extra == "gpu"', tmp_path)
+    ran = doctor("--seconds", "0", CXX="no-such-compiler", PYTHONPATH=package)
+    assert (ran.returncode, ran.stderr) == (0, "")
     assert "missing: C++ compiler, for custom games in C++; apt-get install g++\n" in ran.stdout
+    assert (
+        "missing: nobody-has-this, for GPU utilisation, power and memory in the metrics; "
+        "pip install 'zerofleet[gpu]'\n"
+    ) in ran.stdout

@@ -38,11 +38,19 @@ def doctor(
 
 
 def graphics() -> list[Finding]:
-    """The device that a network runs on where nothing is said."""
+    """The device that a network runs on by default, and what its driver reports of it."""
     # Only now: it loads torch.
     from zerofleet.infer.device import device_text, pick_device
+    from zerofleet.infer.nvml import open_gauges
 
-    return [Finding("network runs on", device_text(pick_device()))]
+    device = pick_device()
+    faults: list[str] = []
+    figures = [gauge.read() for gauge in open_gauges([str(device)], faults.append)]
+    return [
+        Finding("network runs on", device_text(device)),
+        *(Finding("GPU now", str(each or "its driver reports no figures")) for each in figures),
+        *(Finding("GPU now", fault) for fault in faults),
+    ]
 
 
 def plan() -> dict[str, str]:

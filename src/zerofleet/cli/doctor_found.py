@@ -90,16 +90,22 @@ def compiler() -> str:
 
 def libraries() -> list[Finding]:
     """Those that the package names: without them it does not run, or does not train."""
-    cures = {
-        "": "pip install zerofleet",
-        "play": "pip install 'zerofleet[play]'",
-        "train": "pip install 'zerofleet[train]'",
+    used_for = {
+        "": "everything",
+        "play": "networks",
+        "train": "training",
+        "gpu": "GPU utilisation, power and memory in the metrics",
     }
-    used_for = {"": "everything", "play": "networks", "train": "training"}
     found = [
-        Finding(name, installed_version(name), used_for[extra], cures[extra], is_needed=True)
+        Finding(
+            name,
+            installed_version(name),
+            used_for[extra],
+            f"pip install 'zerofleet[{extra}]'" if extra else "pip install zerofleet",
+            is_needed=extra != "gpu",
+        )
         for name, extra in required_libraries()
-        if extra in cures
+        if extra in used_for
     ]
     return [
         *found,

@@ -59,7 +59,7 @@ class Session:
         self.screen = screen
         self.game = run.game()
         self.devices = plan_devices(config)
-        self.gauges = open_gauges([*self.devices.inference, *self.devices.training])
+        self.gauges = open_gauges([*self.devices.inference, *self.devices.training], screen.say)
         by_turns = config.run.deterministic
         self.plan = ThreadPlan(1, 0, 1)
         if not by_turns:

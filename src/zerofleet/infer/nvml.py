@@ -1,17 +1,18 @@
-"""How busy a CUDA GPU is, what it draws and how full its memory is, as its driver says.
+"""Utilisation, power draw and memory of NVIDIA GPUs, as the driver reports them through NVML.
 
-The driver's library, NVML, is asked directly. Its figures are of the whole GPU, with what other
-programs do on it.
+The figures are of the whole GPU, including what other processes do on it. They need the package
+nvidia-ml-py, which the extra `gpu` installs; without it a run trains as well and records none.
 """
 
-import ctypes
-from collections.abc import Iterable
-from ctypes import byref, c_uint, c_ulonglong, c_void_p
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
 
 import torch
 
-LIBRARY = "libnvidia-ml.so.1"
+from zerofleet.errors import Unsupported
+from zerofleet.metrics import needed
 
 
 @dataclass(frozen=True)
@@ -24,54 +25,46 @@ class GpuFigures:
     used_bytes: int
     total_bytes: int
 
-
-class Utilization(ctypes.Structure):
-    """NVML's nvmlUtilization_t, in percent."""
-
-    _fields_ = (("gpu", c_uint), ("memory", c_uint))
-
-
-class Memory(ctypes.Structure):
-    """NVML's nvmlMemory_t."""
-
-    _fields_ = (("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong))
+    def __str__(self) -> str:
+        used, total = self.used_bytes / 2**30, self.total_bytes / 2**30
+        return f"{self.busy_share:.0%} busy, {self.watts:.0f} W, {used:.0f} of {total:.0f} GiB used"
 
 
 class GpuGauge:
     """Reads the figures of one GPU; from any thread."""
 
-    def __init__(self, library: ctypes.CDLL, handle: c_void_p) -> None:
-        self._library = library
+    def __init__(self, nvml: ModuleType, handle: Any) -> None:
+        self._nvml = nvml
         self._handle = handle
 
     def read(self) -> GpuFigures | None:
-        """None where the driver does not tell, as of a GPU that has been split."""
-        utilization, milliwatts, memory = Utilization(), c_uint(), Memory()
-        faults = (
-            self._library.nvmlDeviceGetUtilizationRates(self._handle, byref(utilization)),
-            self._library.nvmlDeviceGetPowerUsage(self._handle, byref(milliwatts)),
-            self._library.nvmlDeviceGetMemoryInfo(self._handle, byref(memory)),
-        )
-        if any(faults):
+        """None where the driver does not report them, as for a GPU split by MIG."""
+        try:
+            utilization = self._nvml.nvmlDeviceGetUtilizationRates(self._handle)
+            milliwatts = self._nvml.nvmlDeviceGetPowerUsage(self._handle)
+            memory = self._nvml.nvmlDeviceGetMemoryInfo(self._handle)
+        except self._nvml.NVMLError:
             return None
-        return GpuFigures(utilization.gpu / 100, milliwatts.value / 1000, memory.used, memory.total)
+        return GpuFigures(utilization.gpu / 100, milliwatts / 1000, memory.used, memory.total)
 
 
-def open_gauges(devices: Iterable[str]) -> list[GpuGauge]:
-    """Of those torch devices that are NVIDIA GPUs, one for each GPU."""
+def open_gauges(devices: Iterable[str], say: Callable[[str], object]) -> list[GpuGauge]:
+    """One for each NVIDIA GPU among torch devices. Without NVML none, and `say` hears why."""
     cuda = [device for device in devices if torch.device(device).type == "cuda"]
-    # By their own ids: torch and the driver may count GPUs differently.
-    ids = dict.fromkeys(f"GPU-{torch.cuda.get_device_properties(each).uuid}" for each in cuda)
-    return [gauge for gpu_id in ids if (gauge := gauge_of(gpu_id))]
-
-
-def gauge_of(gpu_id: str, library_name: str = LIBRARY) -> GpuGauge | None:
-    """The gauge of a GPU such as GPU-ffc79498-…; None where the driver does not know it."""
+    # By their UUIDs: torch and the driver may number GPUs differently.
+    uuids = dict.fromkeys(f"GPU-{torch.cuda.get_device_properties(each).uuid}" for each in cuda)
     try:
-        library = ctypes.CDLL(library_name)
-    except OSError:
-        return None
-    handle = c_void_p()
-    if library.nvmlInit_v2() or library.nvmlDeviceGetHandleByUUID(gpu_id.encode(), byref(handle)):
-        return None
-    return GpuGauge(library, handle)
+        return [open_gauge(uuid) for uuid in uuids]
+    except Unsupported as fault:
+        say(f"no GPU utilisation, power or memory in the metrics: {fault}")
+        return []
+
+
+def open_gauge(uuid: str) -> GpuGauge:
+    """The gauge of a GPU such as GPU-ffc79498-…; Unsupported says what is missing."""
+    nvml = needed("pynvml", "zerofleet[gpu]")
+    try:
+        nvml.nvmlInit()
+        return GpuGauge(nvml, nvml.nvmlDeviceGetHandleByUUID(uuid))
+    except nvml.NVMLError as error:
+        raise Unsupported(f"NVML has no {uuid}: {error}") from None
