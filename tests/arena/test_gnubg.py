@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from outside_tools import needs_gnubg
 
 import zerofleet as zf
 from zerofleet.arena import gnubg
@@ -13,11 +14,6 @@ from zerofleet.arena.pairs import PairedGame, ask
 from zerofleet.errors import EngineFailed, IllegalAction, Unsupported
 
 START = "4HPwATDgc/ABMA"
-
-needs_gnubg = pytest.mark.skipif(
-    gnubg.find_program() is None,
-    reason="GnuBG is missing; scripts/install-debian-packages gnubg",
-)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,10 @@
 from contextlib import closing
 
 import pytest
+from outside_tools import needs_gnubg
 
 import zerofleet as zf
-from zerofleet.arena.gnubg import Gnubg, GnubgPlayer, find_program
+from zerofleet.arena.gnubg import Gnubg, GnubgPlayer
 from zerofleet.arena.judge import (
     Decision,
     JudgedDecision,
@@ -17,11 +18,6 @@ from zerofleet.arena.judge import (
 )
 from zerofleet.arena.players import player
 from zerofleet.arena.turns import turns
-
-needs_gnubg = pytest.mark.skipif(
-    find_program() is None,
-    reason="GnuBG is missing; scripts/install-debian-packages gnubg",
-)
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,12 @@
 import re
 
 import pytest
+from outside_tools import needs_gnubg
 
-from zerofleet.arena.gnubg import find_program
 from zerofleet.cli import main
 
 
-@pytest.mark.skipif(
-    find_program() is None,
-    reason="GnuBG is missing; scripts/install-debian-packages gnubg",
-)
+@needs_gnubg
 def test_judge_gives_the_error_and_the_worst_decisions(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exited:
         main(["judge", "random", "--decisions", "20", "--plies", "0", "--worst", "2"])

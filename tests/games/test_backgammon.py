@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from outside_tools import needs_gnubg
 
 import zerofleet as zf
-from zerofleet.arena.gnubg import find_program
 
 ORACLES = Path(__file__).parent.parent / "oracles"
 START = "4HPwATDgc/ABMA"
@@ -24,10 +24,6 @@ assert spec is not None
 assert spec.loader is not None
 gnubg = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(gnubg)
-needs_gnubg = pytest.mark.skipif(
-    find_program() is None,
-    reason="GnuBG is missing; scripts/install-debian-packages gnubg",
-)
 
 Question = tuple[zf.games.Position, int]  # a position before a roll, and the id of that roll
 

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outside_tools import needs_gnubg
 
 import zerofleet as zf
-from zerofleet.arena.gnubg import find_program
 from zerofleet.errors import BadText, ZerofleetError
 from zerofleet.games import GameRecord, games_from_text, games_to_text, read_games, write_games
 from zerofleet.games.record import actions_of_turn
-
-needs_gnubg = pytest.mark.skipif(find_program() is None, reason="GnuBG is missing")
 
 
 @pytest.fixture(scope="module")
