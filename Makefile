@@ -1,13 +1,13 @@
-# What a person or CI runs here; `make` alone lists it.
+# Entry points for developers and CI; `make` alone lists them.
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
-# avx2 where this machine has it, else baseline; a wheel is always built for the baseline.
+# avx2 where this CPU supports it, else baseline. Wheels are always built for the baseline.
 ARCH ?= $(if $(and $(shell grep -sow -m1 avx2 /proc/cpuinfo),$(shell grep -sow -m1 bmi2 /proc/cpuinfo)),avx2,baseline)
 
 BIN := .venv/bin
 CMAKE_TESTS := cmake --log-level=WARNING -G Ninja -S . -DZEROFLEET_BUILD_TESTS=ON
 CORE := $(shell find cpp -path cpp/tests -prune -o -name '*.h' -print -o -name '*.cc' -print)
-# An editable install knows the Python files that there were; a folder is newer when one was added.
+# An editable install lists the Python files that exist when it is made; adding one updates its folder's time.
 ROOMS := $(shell find src/zerofleet -type d -not -name __pycache__)
 CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
@@ -17,24 +17,24 @@ CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 .PHONY: lint test-cpp test-python test-wasm test-signatures
 
 help:
-	@echo 'make test             everything that takes minutes: what must pass before a commit'
-	@echo 'make train            train an agent: GAME=beastybar MINUTES=8 (with ratings under ten)'
-	@echo '                      also make train-fast, train-standard, train-production'
+	@echo 'make test             lint and all tests but the long ones; must pass before a commit'
+	@echo 'make train            train and rate an agent in under 10 minutes: GAME=beastybar MINUTES=8'
+	@echo '                      with a given preset: make train-fast, train-standard, train-production'
 	@echo
-	@echo 'make venv             the virtual environment .venv, with the package and its tools in it'
-	@echo 'make lint             formatting, style and types'
-	@echo 'make test-cpp         the C++ tests'
-	@echo 'make test-python      the Python tests'
-	@echo 'make test-wasm        the WebAssembly build, under node'
-	@echo 'make test-signatures  the same games come out of C++, Python and WebAssembly'
-	@echo 'make test-long        the tests that take long, and five minutes of fuzzing'
-	@echo 'make test-sanitize    the C++ tests under the address, undefined and thread sanitizers'
-	@echo 'make test-arm64       the C++ tests and signatures, cross-compiled, under qemu'
-	@echo 'make wheel            a manylinux wheel in dist/, tried in fresh environments'
-	@echo 'make docs             the documentation with an API reference, as a site in build/docs'
-	@echo 'make bench            speed of the core'
-	@echo 'make format           rewrite the sources in the house format'
-	@echo 'make clean            remove everything that was built, .venv too'
+	@echo 'make venv             create .venv with the package (editable) and the development tools'
+	@echo 'make lint             check formatting, style and types'
+	@echo 'make test-cpp         run the C++ tests'
+	@echo 'make test-python      run the Python tests'
+	@echo 'make test-wasm        build the core for WebAssembly and test it under node'
+	@echo 'make test-signatures  check that C++, Python and WebAssembly play identical games'
+	@echo 'make test-long        run the long tests, and 5 minutes of fuzzing'
+	@echo 'make test-sanitize    run the C++ tests under the address, undefined and thread sanitizers'
+	@echo 'make test-arm64       cross-compile the C++ tests and signatures and run them under qemu'
+	@echo 'make wheel            build a manylinux wheel in dist/ and test it in fresh environments'
+	@echo 'make docs             build the documentation and API reference in build/docs'
+	@echo 'make bench            benchmark the core'
+	@echo 'make format           format the Python and C++ sources'
+	@echo 'make clean            remove all build outputs and .venv'
 
 # ---- building
 
@@ -107,7 +107,7 @@ test-long: venv | packages-gnubg
 	$(BIN)/pytest -m long
 	scripts/fuzz 300
 
-# Asserts are on here, unlike in a release. The tests that start threads are in the test suite "threads".
+# Assertions are enabled here, unlike in release builds. Tests that start threads are in the test suite "threads".
 SANITIZE := $(CMAKE_TESTS) -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g'
 test-sanitize: | packages-build
 	$(SANITIZE) -B build/asan -DZEROFLEET_SANITIZE=address,undefined
@@ -140,9 +140,9 @@ docs: venv
 bench: venv
 	$(BIN)/zerofleet bench core
 
-# What is trained, how, and for how long; `make train GAME=connect4 MINUTES=30`. Again goes on with the same run.
-# With ratings and report at its end, eight minutes are less than ten. Without PRESET it is the one that fits this
-# machine; the larger ones, where they are named, end by Ctrl-C.
+# `make train GAME=connect4 MINUTES=30`; running it again resumes the run. 8 minutes of training take less than 10 with
+# the ratings and the report at the end. The default PRESET is the one that fits this machine; the larger ones, when
+# named, train until Ctrl-C unless MINUTES is set.
 GAME ?= beastybar
 PRESET ?=
 MINUTES ?= $(if $(filter-out fast,$(PRESET)),,8)

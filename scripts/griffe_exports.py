@@ -1,4 +1,4 @@
-"""Lets the API reference show functions that are called as the file they are in, as zf.games.check.
+"""Shows functions that have the name of their module, such as zf.games.check, in the API reference.
 
 In Python such a function hides its module; Griffe, which reads sources, keeps the module instead.
 Loaded by mkdocs.yml.
