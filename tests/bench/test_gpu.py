@@ -1,20 +1,25 @@
 """bench/gpu by the command line, as far as it goes without a GPU: what there is to measure."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 import torch
-from command_line import ZEROFLEET
+from command_line import ZEROFLEET, ran_script
+
+SCRIPT = Path(__file__).parents[2] / "bench" / "gpu" / "run.py"
 
 
-def bench_gpu(*options):
-    return subprocess.run(
-        [ZEROFLEET, "bench", "gpu", *options], capture_output=True, text=True, timeout=120
+def test_what_follows_gpu_goes_to_its_benchmark():
+    helped = subprocess.run(
+        [ZEROFLEET, "bench", "gpu", "--help"], capture_output=True, text=True, timeout=120
     )
+    assert "--only" in helped.stdout
+    assert "installed" not in helped.stdout
 
 
-def test_what_follows_gpu_goes_to_its_benchmark_which_lists_by_names_and_by_goals():
-    listed = bench_gpu("--list", "--only", "overlap beastybar *", "goals")
+def test_it_lists_by_names_and_by_goals():
+    listed = ran_script(SCRIPT, "--list", "--only", "overlap beastybar *", "goals")
     assert listed.returncode == 0, listed.stderr
     names = listed.stdout.splitlines()
     assert names[0].startswith("overlap beastybar ")
@@ -27,19 +32,16 @@ def test_what_follows_gpu_goes_to_its_benchmark_which_lists_by_names_and_by_goal
         "training beastybar large 16384",
         "overlap beastybar large puct-200",
     } <= set(names)
-    helped = bench_gpu("--help")
-    assert "--only" in helped.stdout
-    assert "installed" not in helped.stdout
 
 
 def test_a_name_that_nothing_has_is_refused_by_its_name():
-    refused = bench_gpu("--list", "--only", "goals", "overlap chess *")
+    refused = ran_script(SCRIPT, "--list", "--only", "goals", "overlap chess *")
     assert refused.returncode == 2
     assert "nothing is called overlap chess *; see --list" in refused.stderr
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA GPU here")
 def test_without_a_gpu_it_says_so():
-    refused = bench_gpu("--only", "goals", "--no-record")
+    refused = ran_script(SCRIPT, "--only", "goals", "--no-record")
     assert refused.returncode == 2
     assert "this machine has no CUDA GPU that torch can use" in refused.stderr

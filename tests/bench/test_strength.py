@@ -2,14 +2,12 @@
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import torch
+from command_line import ran_script
 from records import status_values
 
 from zerofleet import config, nets
@@ -21,9 +19,7 @@ STRENGTH = Path(__file__).parents[2] / "bench" / "strength"
 
 
 def ran(script: str, *arguments: object, runs: Path | None = None, status: int = 0) -> str:
-    command = [sys.executable, STRENGTH / script, *map(str, arguments)]
-    environment = {**os.environ, "ZEROFLEET_RUNS": str(runs)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = ran_script(STRENGTH / script, *arguments, ZEROFLEET_RUNS=str(runs))
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
 

@@ -1,7 +1,6 @@
 """zerofleet play: a person against an agent, as the person sees it."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import TRAIN_ONLY, ZEROFLEET, ran_without
+from command_line import TRAIN_ONLY, ZEROFLEET, ran_in, ran_without
 
 from zerofleet.cli.play import game_and_opponent
 from zerofleet.cli.play_pictures import picture
@@ -32,14 +31,12 @@ def played(
     arguments: str, *typed: str, folder: Path, runs: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """A game in which these lines are typed, and then the end of the input."""
-    return subprocess.run(
-        [ZEROFLEET, "play", *arguments.split()],
-        input="".join(f"{line}\n" for line in typed),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "ZEROFLEET_RUNS": str(runs or folder / "runs")},
-        timeout=120,
+    return ran_in(
+        folder,
+        "play",
+        *arguments.split(),
+        typed="".join(f"{line}\n" for line in typed),
+        ZEROFLEET_RUNS=str(runs or folder / "runs"),
     )
 
 

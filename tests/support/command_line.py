@@ -1,10 +1,13 @@
 """The command line, run as its users do, in this process or in one of its own."""
 
 import os
+import runpy
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,47 @@ class Ran:
             main(list(arguments))
         self.status = exited.value.code
         self.output, self.errors = capsys.readouterr()
+
+
+def ran_in(
+    folder: Path, *arguments: str, typed: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A command line in a folder, with this typed; in this process, which saves the imports."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "stdin", StringIO(typed))
+        return ran_here(lambda: main(list(arguments)), patch, environment)
+
+
+def ran_script(
+    script: Path, *arguments: object, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A script with its arguments, in this process, which saves the imports."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(script.parent))
+        patch.setattr(sys, "argv", [str(script), *map(str, arguments)])
+        return ran_here(
+            lambda: runpy.run_path(str(script), run_name="__main__"), patch, environment
+        )
+
+
+def ran_here(
+    program: Callable[[], object], patch: pytest.MonkeyPatch, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """What a program would have given as a process."""
+    for name, value in environment.items():
+        patch.setenv(name, value)
+    status: object = 0
+    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as errors:
+        try:
+            program()
+        except SystemExit as exited:
+            status = exited.code or 0
+            if isinstance(status, str):
+                print(status, file=sys.stderr)
+                status = 1
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess([], status, output.getvalue(), errors.getvalue())
 
 
 def example_of(capsys: pytest.CaptureFixture[str], *verb: str) -> list[str]:
