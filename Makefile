@@ -87,8 +87,9 @@ test-cpp: | packages-build
 	cmake --build build/native -j $(JOBS)
 	build/native/zerofleet_tests
 
+# Torch is loaded, and takes a GiB, in each process.
 test-python: venv | packages-gnubg
-	$(BIN)/pytest -rfEs --no-fold-skipped
+	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped
 
 WASM_TESTS := $(wildcard tests/wasm/*.test.mjs)
 test-wasm: wasm
