@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 from command_line import ZEROFLEET
+from tiny_runs import TINY_RUN
 
 COLUMNS = 80
-TINY = (
-    *("--games", "150", "--set", "replay.least_positions=200", "--set", "train.batch_size=32"),
-    *("--set", "rating.every=0", "--set", "rating.final_games=20", "--set", "rating.simulations=4"),
-)
+RATED = ["rating.final_games=20", "rating.simulations=4"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,8 @@ class Trained:
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     runs = tmp_path_factory.mktemp("runs")
-    command = [str(ZEROFLEET), "train", "tictactoe", "--run", "ttt", *TINY]
+    settings = [word for setting in [*TINY_RUN, *RATED] for word in ("--set", setting)]
+    command = [str(ZEROFLEET), "train", "tictactoe", "--run", "ttt", "--games", "150", *settings]
     return Trained("ttt", runs, run_on_terminal(command, ZEROFLEET_RUNS=str(runs)))
 
 

@@ -98,13 +98,13 @@ def newest_weights_hash(folder):
     return path.name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def check_deterministic(tmp_path, steps, num_kills):
-    run_to_the_end(tmp_path / "whole", steps, deterministic=True)
-    assert newest_weights_hash(tmp_path / "whole")[0] == f"{steps:09d}.safetensors"
-    run_with_kills(tmp_path / "killed", steps, True, num_kills, seed=1)
-    assert ids_of(tmp_path / "killed") == ids_of(tmp_path / "whole")
-    assert losses_of(tmp_path / "killed") == losses_of(tmp_path / "whole")
-    assert newest_weights_hash(tmp_path / "killed") == newest_weights_hash(tmp_path / "whole")
+def check_deterministic(whole, killed, steps, num_kills):
+    """That a run with kills ends like the one in `whole`."""
+    assert newest_weights_hash(whole)[0] == f"{steps:09d}.safetensors"
+    run_with_kills(killed, steps, True, num_kills, seed=1)
+    assert ids_of(killed) == ids_of(whole)
+    assert losses_of(killed) == losses_of(whole)
+    assert newest_weights_hash(killed) == newest_weights_hash(whole)
 
 
 def check_side_by_side(tmp_path, steps, num_kills):
@@ -126,15 +126,22 @@ def check_side_by_side(tmp_path, steps, num_kills):
         assert episode.outcome_first_player >= 0
 
 
-def test_a_killed_deterministic_run_ends_like_an_undisturbed_one(tmp_path):
-    check_deterministic(tmp_path, steps=90, num_kills=3)
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The folder of a deterministic run of 90 steps, and what it said."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    return folder, run_to_the_end(folder, 90, deterministic=True)
 
 
-def test_a_deterministic_run_counts_its_games_and_says_which_end_it_reached(tmp_path):
-    said = run_to_the_end(tmp_path, 10, deterministic=True)
-    num_games = len(episodes_of(tmp_path))
-    assert f"r: 10 steps, {num_games} games; stop.steps 10 is reached" in said
-    assert summary(tmp_path / "r").num_games == num_games
+def test_a_killed_deterministic_run_ends_like_an_undisturbed_one(undisturbed, tmp_path):
+    check_deterministic(undisturbed[0], tmp_path, steps=90, num_kills=2)
+
+
+def test_a_deterministic_run_counts_its_games_and_says_which_end_it_reached(undisturbed):
+    folder, said = undisturbed
+    num_games = len(episodes_of(folder))
+    assert f"r: 90 steps, {num_games} games; stop.steps 90 is reached" in said
+    assert summary(folder / "r").num_games == num_games
 
 
 def test_a_killed_run_loses_no_game_and_counts_none_twice(tmp_path):
@@ -143,7 +150,8 @@ def test_a_killed_run_loses_no_game_and_counts_none_twice(tmp_path):
 
 @pytest.mark.long
 def test_twenty_kills_of_a_deterministic_run_change_nothing(tmp_path):
-    check_deterministic(tmp_path, steps=600, num_kills=20)
+    run_to_the_end(tmp_path / "whole", 600, deterministic=True)
+    check_deterministic(tmp_path / "whole", tmp_path / "killed", steps=600, num_kills=20)
 
 
 @pytest.mark.long
@@ -153,9 +161,8 @@ def test_twenty_kills_lose_no_game(tmp_path):
 
 def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
     process = start(tmp_path, 100_000, deterministic=False)
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(4)
+    while process.poll() is None and log_bytes(tmp_path) < SOME_GAMES_BYTES:
+        time.sleep(0.05)
     process.terminate()
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output
