@@ -1,4 +1,4 @@
-"""What docs/strength.md says of a run beside its own weights of half time."""
+"""What docs/strength.md says of a run against its own weights at half time."""
 
 from plan import PLANS, self_step
 from series import search_of
@@ -18,7 +18,7 @@ def half_time_lines(result, newest):
     for record in matches:
         ways.setdefault(standing(record), []).append(record["how"])
     told = "; ".join(f"{' and '.join(how)} {where}" for where, how in ways.items())
-    lines = [f"Beside its own half time (step {half:,}): {told}."]
+    lines = [f"Against its own half time (step {half:,}): {told}."]
     return [*lines, *perfect_lines(result, half), ""]
 
 
@@ -36,5 +36,5 @@ def perfect_lines(result, half):
             shares = {mark: record["perfect"][mark.series]["score"] for mark in marks}
             if all(share > mark.value for mark, share in shares.items()):
                 told = ", ".join(f"{share:.1%} on {mark.series}" for mark, share in shares.items())
-                yield f"With {search} half time passes the marks already ({told}):"
-                yield "both are near to perfect, and little is left to win."
+                yield f"With {search} half time already passes the marks ({told}):"
+                yield "both are close to perfect play."

@@ -6,10 +6,12 @@ from series import ERROR, commit_of, named_values, search_of
 
 HEAD = """# Strength
 
-How strong runs became, measured on CPUs after training. Made by `bench/strength/plot.py` of what
-`bench/strength/rate.py` wrote into `bench/results`. Bands and brackets are 95 % intervals; matches
-are paired, from both seats ([Arena](6-arena.md)). A mark is asked of the value itself; against its
-own weights a run is to be above 50 % with the whole interval.
+How strong runs became, measured on CPUs after training. Bands and brackets are 95 % intervals over
+pairs of games ([Arena](6-arena.md#matches)). A mark bounds the value itself; against its own
+weights a run passes when the whole interval is above 50 %.
+
+`bench/strength/rate.py` measures, `bench/strength/plot.py` draws and writes this page. The results
+are `bench/results/strength-*.json`; names that end in `h200` are of runs trained on one H200.
 """
 TITLES = {
     "connect4": "Connect Four",
@@ -35,9 +37,10 @@ def section(result):
             "",
             f"![strength of {TITLES[variant]} over time](strength/{variant}.svg)",
             "",
-            f"{run['minutes']:g} minutes, {run['run_games']:,} games, {run['step']:,} steps; "
-            f"{run['parameters']:,} parameters, {run['network']}. Measured on "
-            f"{result['date'][:10]} at {commits_text(result)}.",
+            f"{run['minutes']:g} minutes, {run['run_games']:,} games, {run['step']:,} steps.",
+            f"Network: {run['parameters']:,} parameters,",
+            f"{run['network']}.",
+            f"Measured on {result['date'][:10]} at {commits_text(result)}.",
             "",
             *half_time_lines(result, newest),
             "| player | against | games | result | mark | |",
@@ -58,7 +61,7 @@ def rows_of(record, result):
         text = f"{value} ({low} to {high})"
         if name == "gnubg-0":
             ends = f"{record['points_low']:+.3f} to {record['points_high']:+.3f}"
-            text += f", {record['points']:+.3f} points a game ({ends})"
+            text += f", {record['points']:+.3f} points/game ({ends})"
         against = {"perfect": f"positions {name}", "judge": "GnuBG, 2 plies, as judge"}
         opponent = against.get(record["kind"], opponent_text(name, result))
         asked = list(asked_of(name, point, marks, shown))

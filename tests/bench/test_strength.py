@@ -120,7 +120,7 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     (tmp_path / "strength-beastybar-3.json").write_text(json.dumps(older))
     ran("plot.py", "--results", tmp_path, "--docs", tmp_path / "docs")
     text = (tmp_path / "docs" / "strength.md").read_text()
-    assert "Beside its own half time (step 400): sims=9 level with it." in text
+    assert "Against its own half time (step 400): sims=9 level with it." in text
     rows = text.splitlines()[-4:]
     verdicts = [row.split("|")[-2].strip() for row in rows]
     assert verdicts == ["passed", "missed", "passed", "missed"]
