@@ -137,6 +137,7 @@ def test_a_process_that_is_killed_is_named_and_the_weights_are_those_of_the_last
 def test_a_process_that_no_longer_answers_is_not_waited_for_for_ever(monkeypatch):
     monkeypatch.setattr("zerofleet.training.group.STEP_TIMEOUT_S", 2.0)
     monkeypatch.setattr("zerofleet.training.parallel.END_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("zerofleet.training.parallel.LAST_WORDS_S", 0.1)
     batch, *_ = batches_of(CONNECT4, 1)
     trainer = new_trainer(CONNECT4)
     with together(trainer):

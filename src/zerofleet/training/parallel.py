@@ -32,7 +32,7 @@ from zerofleet.training.unpack import TensorBatch
 
 START_TIMEOUT_S = 300.0
 END_TIMEOUT_S = 10.0
-LAST_WORDS_S = 3.0
+LAST_WORDS_S = 10.0
 """How long one that seems lost may take to end, so that it can be said why."""
 
 
