@@ -1,5 +1,7 @@
 """Unpacked samples: each through its symmetry, with targets in the right view."""
 
+import dataclasses
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -96,6 +98,15 @@ def test_the_search_has_its_share_of_the_value_target_where_there_was_one():
         plies = np.count_nonzero(batch.observations_BN[:, :9], axis=1)
         assert batch.outcome_target_BO == pytest.approx(expected[plies], abs=1e-6)
         assert batch.outcome_target_BO.sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_search_share_that_is_no_number_does_not_touch_rows_without_a_search():
+    game, episodes = played("connect4", 1)
+    batch = Sampler(filled(game, episodes), game, ReplayConfig(), seed=1).sample(64)
+    batch.rows_B["search_outcomes"] = 0
+    row_format = dataclasses.replace(batch.format, search_share=math.nan)
+    rows = Unpacker(row_format, CPU)(PackedRows.of(batch))
+    assert rows.outcome_target_BO.sum(dim=1).tolist() == [1] * 64
 
 
 def test_what_comes_before_an_exploratory_action_learns_from_searches_alone():

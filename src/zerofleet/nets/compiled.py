@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
@@ -27,6 +28,8 @@ def compiled(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
     That takes 6 to 60 s for a size, and less where the kernels are in $ZEROFLEET_CACHE already.
     """
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "kernels"))
+    # Of a kernel that the compiler did not choose: nobody can do anything about it.
+    warnings.filterwarnings("ignore", r"\s*Online softmax is disabled")
     torch._dynamo.config.recompile_limit = MAX_KINDS
     return torch.compile(function, fullgraph=True, dynamic=False)
 

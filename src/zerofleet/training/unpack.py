@@ -125,5 +125,6 @@ class Unpacker:
         units_BO = self._numbers(packed, "search_outcomes")
         was_searched_B1 = (units_BO > 0).any(dim=1, keepdim=True)
         has_end_B1 = (ended_BO > 0).any(dim=1, keepdim=True)
-        share_B1 = torch.where(has_end_B1, self.format.search_share, 1.0) * was_searched_B1
-        return ended_BO + share_B1 * (units_BO / OUTCOME_UNIT - ended_BO)
+        share_B1 = torch.where(has_end_B1, self.format.search_share, 1.0)
+        mixed_BO = ended_BO + share_B1 * (units_BO / OUTCOME_UNIT - ended_BO)
+        return torch.where(was_searched_B1, mixed_BO, ended_BO)
