@@ -24,7 +24,7 @@ def train(
     trainer = zf.training.Trainer(network, settings, zf.infer.pick_device("cpu"))
 
     # The replay buffer: a log on disk, the newest rows in memory, a sampler and a rate limiter.
-    replay_settings = ReplayConfig(window_positions=50_000, least_positions=500)
+    replay_settings = ReplayConfig(capacity_rows=50_000, min_rows=500)
     replay = zf.replay.Replay(folder / "episodes", game, replay_settings, seed=1)
     store = zf.weights.WeightsStore(folder / "weights")
 
@@ -48,7 +48,7 @@ def train(
         reports = trainer.take_reports()
 
         # New weights (their exponential moving average): for self-play, and on disk.
-        evaluator.load(trainer.average, trainer.step_count)
+        evaluator.load(trainer.ema, trainer.step_count)
         store.publish(trainer.weights())
         if reports:
             losses = {name: round(value, 3) for name, value in reports[-1].values.items()}

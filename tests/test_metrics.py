@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from zerofleet import metrics
-from zerofleet.disk import Disk
 from zerofleet.errors import DiskFull, Unsupported
 from zerofleet.metrics import DamagedRecords, MetricsLog, Record
+from zerofleet.storage import Disk
 
 
 class Kept:

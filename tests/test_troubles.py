@@ -1,4 +1,4 @@
-"""The messages in docs/9-troubles.md are those that the program prints."""
+"""The messages in docs/9-troubleshooting.md are those that the program prints."""
 
 import ast
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent.parent
-PAGE = (PROJECT / "docs" / "9-troubles.md").read_text()
+PAGE = (PROJECT / "docs" / "9-troubleshooting.md").read_text()
 MESSAGES = [line.strip() for line in PAGE.splitlines() if line.startswith("    ")]
 SOURCES = sorted((PROJECT / "src").rglob("*.py"))
 TEXTS = [

@@ -1,4 +1,4 @@
-"""The tutorial docs/7-your-own-game.md does what it says: its files and blocks, as they stand.
+"""The tutorial docs/7-custom-games.md does what it says: its files and blocks, as they stand.
 
 Only the times of training are replaced, by so many steps, so that a busy machine learns as much.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TUTORIAL = Path(__file__).parent.parent / "docs" / "7-your-own-game.md"
+TUTORIAL = Path(__file__).parent.parent / "docs" / "7-custom-games.md"
 BLOCK = re.compile(r"(?:`(?P<file>[\w.]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL)
 STEPS = {"--minutes 0.5": "--steps 500", "--minutes 0.2": "--steps 520"}
 

@@ -1,6 +1,6 @@
 """Inference alone: whether the answers are right, and how many there are a second.
 
-"bare" has batches of one size under way one after the other from memory, as self-play does but
+"bare" has batches of one size in flight one after the other from memory, as self-play does but
 without games: what self-play is held against. "one by one" waits for each answer.
 """
 

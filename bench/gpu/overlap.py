@@ -6,7 +6,7 @@ each unit made meanwhile are due. There are two units, and both are measured:
 
     by_positions   a position in which a player decided counts once, from however many seats it is
                    then trained on
-    by_rows        each row of the window counts, as the setting replay.samples_per_position counts
+    by_rows        each row of the buffer counts, as the setting replay.samples_per_row counts
                    them; where something is hidden, one for each seat that observes the position
 
 `rows_per_position` says how many rows a position gives: about two in Beasty Bar, so there
@@ -28,15 +28,15 @@ from gpu.whole_games import decisions_in, size_of_a_game
 
 import zerofleet as zf
 from zerofleet import config
+from zerofleet.fleet.concurrent import make_worker
 from zerofleet.fleet.screen import PlainScreen
 from zerofleet.fleet.session import Session
-from zerofleet.fleet.side_by_side import make_worker
 from zerofleet.fleet.threads import quick_turns
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
 
 NUM_SAMPLES = 8
 ROWS_TO_FILL = 100_000
-"""In the window before training begins."""
+"""In the buffer before training begins."""
 GAMES_AT_ONCE = 512
 WARM_UP_S = 4.0
 NUM_WARM_STEPS = 6
@@ -47,7 +47,7 @@ def settings_of(preset, num_simulations, num_games):
     return [
         f"network.preset={preset}",
         f"search.num_simulations={num_simulations}",
-        "selfplay.full_search_share=1",
+        "selfplay.full_search_probability=1",
         f"selfplay.games_per_group={num_games}",
         f"run.compile_inference={str(inference.compiles).lower()}",
         "rating.opponents=[]",
@@ -55,7 +55,7 @@ def settings_of(preset, num_simulations, num_games):
 
 
 def fill(replay, game, num_rows):
-    """Fills the window with real positions, of games with even answers. Gives rows per position."""
+    """Fills the buffer with real positions, of games with even answers. Gives rows per position."""
     num_positions, episodes = 0, []
     played = zf.selfplay.play(
         game,
@@ -65,13 +65,13 @@ def fill(replay, game, num_rows):
         num_threads=os.cpu_count() or 1,
         num_simulations=8,
     )
-    while len(replay.window) < num_rows:
+    while len(replay.buffer) < num_rows:
         episodes = [next(played) for _ in range(GAMES_AT_ONCE)]
         replay.accept(episodes)
         decoded = map(zf.games.Episode.decode, episodes)
         num_positions += sum(len(decisions_in(episode)) for episode in decoded)
     played.close()
-    return replay.window.num_added / num_positions
+    return replay.buffer.num_added / num_positions
 
 
 class Training:
@@ -185,11 +185,11 @@ def measure_run(settings, seconds, rows_to_fill):
 def trained(unit, did, whole, rows_per_position):
     """What training came to beside self-play, and where time went."""
     positions_per_s = did["simulations"] / whole.simulations_of_a_decision
-    samples_per_position = did["samples"] / positions_per_s
+    samples_per_row = did["samples"] / positions_per_s
     found = {
         "samples_per_s": did["samples"],
-        "samples_per_position": samples_per_position,
-        "samples_per_row": samples_per_position / rows_per_position,
+        "samples_per_row": samples_per_row,
+        "samples_per_position": samples_per_row * rows_per_position,
         "training_busy_share": did["training_s"],
         "intake_share": did["intake_s"],
         "waiting_for_search_share": did["search_s"],

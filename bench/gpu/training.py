@@ -15,7 +15,7 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.config import ReplayConfig, TrainConfig
-from zerofleet.nets.layers import Attention, attend_by_products
+from zerofleet.nets.layers import Attention, attend_by_matmul
 from zerofleet.replay import Replay
 from zerofleet.training import Trainer
 
@@ -44,7 +44,7 @@ def trainer_of(game, preset, batch_size, has_kernel=True):
     if not has_kernel:
         for module in trainer.network.modules():
             if isinstance(module, Attention):
-                module.attend = attend_by_products
+                module.attend = attend_by_matmul
     return trainer
 
 

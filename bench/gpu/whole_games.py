@@ -1,4 +1,4 @@
-"""How much search a whole game is, so that games a second can be told from simulations a second.
+"""How much search a whole game is, so that games/s can be told from simulations a second.
 
 Games take minutes, so in a short window few of them end, and those that began together decide
 together: decisions a second depend on the moment. Simulations go on all the time, and a decision

@@ -24,21 +24,21 @@ from recording import facts, result_path
 
 import zerofleet as zf
 from zerofleet.arena.statistics import estimate
-from zerofleet.run_folders import run_names, runs_folder
+from zerofleet.runs.folder import run_names, runs_folder
 
 SETTINGS = {
     "search.num_simulations": 200,
-    "selfplay.full_search_share": 1,
+    "selfplay.full_search_probability": 1,
     "selfplay.temperature_drop_move": 6,
     "selfplay.final_temperature": 0.2,
     "selfplay.num_groups": 4,
     "selfplay.games_per_group": 256,
-    "replay.least_positions": 50_000,
-    "replay.samples_per_position": 4,
-    "replay.value_target_search_share": 0.6,
+    "replay.min_rows": 50_000,
+    "replay.samples_per_row": 4,
+    "replay.value_target_q_ratio": 0.6,
     "train.batch_size": 1024,
     "train.publish_every_steps": 50,
-    "rating.every": 0,
+    "rating.interval_minutes": 0,
     "rating.final_games": 0,
 }
 

@@ -1,7 +1,7 @@
 """Which settings, or which code, learn more in the same minutes: runs by seeds, then matches.
 
     python bench/strength/equal_time.py beastybar fast --minutes 4 --seeds 3 --threads 1 \\
-        before=../before/.venv/bin/python after half,replay.value_target_search_share=0.5
+        before=../before/.venv/bin/python after half,replay.value_target_q_ratio=0.5
 
 An arm is NAME[=PYTHON][,SETTING=VALUE...]: what it is called, the Python whose zerofleet trains it
 (without one: this one) and the settings in which it differs from the preset. Each arm trains once
@@ -31,10 +31,10 @@ from recording import facts, result_path
 import zerofleet as zf
 from zerofleet.arena.statistics import estimate
 from zerofleet.errors import ZerofleetError
-from zerofleet.run_folders import find, run_names, runs_folder
-from zerofleet.run_summaries import summary
+from zerofleet.runs.folder import find, run_names, runs_folder
+from zerofleet.runs.summaries import summary
 
-WITHOUT_RATINGS = ["rating.every=0", "rating.final_games=0"]
+WITHOUT_RATINGS = ["rating.interval_minutes=0", "rating.final_games=0"]
 
 
 @dataclass(frozen=True)

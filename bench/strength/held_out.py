@@ -26,13 +26,13 @@ from zerofleet import config, nets
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Episode
 from zerofleet.infer import pick_device
-from zerofleet.replay import Sampler, Window
+from zerofleet.replay import ReplayBuffer, Sampler
 from zerofleet.replay.log import EpisodeLog
 from zerofleet.replay.replay import rows_of
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
 from zerofleet.training import Trainer
 from zerofleet.training.loss import compute_losses
-from zerofleet.training.unpack import PackedRows, Unpacker
+from zerofleet.training.unpack import PackedBatch, Unpacker
 
 HELD_OUT_SAMPLES = 6_000
 CHECK_SAMPLES = 1_000
@@ -47,9 +47,9 @@ def games_of(run):
 
 def sampler_of(game, episodes, replay):
     packed = rows_of(game, episodes, replay)
-    window = Window(game, int(packed.num_rows.sum()))
-    window.add(packed)
-    return Sampler(window, game, replay, seed=1), len(window)
+    buffer = ReplayBuffer(game, int(packed.num_rows.sum()))
+    buffer.add(packed)
+    return Sampler(buffer, game, replay, seed=1), len(buffer)
 
 
 @torch.no_grad()
@@ -59,7 +59,7 @@ def losses_of(network, batches, device):
     unpack = Unpacker(batches[0].format, device)
     found = []
     for batch in batches:
-        rows = unpack(PackedRows(*(tensor.to(device) for tensor in PackedRows.of(batch))))
+        rows = unpack(PackedBatch(*(tensor.to(device) for tensor in PackedBatch.of(batch))))
         found.append(compute_losses(network, network(rows.observations_BN, True), rows))
     network.train()
     return {
@@ -73,13 +73,13 @@ def learn(text, game, learnt, held_out, times, device):
     """The losses of one network after each quarter of its steps."""
     settings = ["train.schedule=cosine", *settings_of(text)]
     chosen = config.load(game.name, "standard", overrides=settings)
-    sampler, num_positions = sampler_of(game, learnt, chosen.replay)
+    sampler, num_rows = sampler_of(game, learnt, chosen.replay)
     testing, _ = sampler_of(game, held_out, chosen.replay)
     batches = [testing.sample(CHECK_SAMPLES) for _ in range(HELD_OUT_SAMPLES // CHECK_SAMPLES)]
     torch.manual_seed(1)
     network = nets.build(game, chosen.network.preset, **chosen.network.options)
     trainer = Trainer(network, chosen.train, device, chosen.run.compile_training)
-    num_steps = int(times * num_positions / chosen.train.batch_size)
+    num_steps = int(times * num_rows / chosen.train.batch_size)
     checks = {num_steps * part // NUM_CHECKS for part in range(1, NUM_CHECKS + 1)}
     found = {}
     for step in range(1, num_steps + 1):

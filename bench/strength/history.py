@@ -3,8 +3,8 @@
 import numpy as np
 
 from zerofleet import metrics
-from zerofleet.cli.report_data import with_progress
 from zerofleet.errors import Inconsistent
+from zerofleet.report.data import with_progress
 from zerofleet.weights import WeightsStore
 
 

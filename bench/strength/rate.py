@@ -24,9 +24,9 @@ import zerofleet as zf
 from zerofleet.arena.judge import judge
 from zerofleet.cli.progress import games_progress
 from zerofleet.errors import BadText, Inconsistent, ZerofleetError
-from zerofleet.files import write_whole
 from zerofleet.infer.load import load_network
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
+from zerofleet.storage import write_whole
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import facts, result_path

@@ -27,7 +27,7 @@ from zerofleet.config import read
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import record
 
-NO_RATING = ["rating.every=0", "rating.final_games=0", "rating.opponents=[]"]
+NO_RATING = ["rating.interval_minutes=0", "rating.final_games=0", "rating.opponents=[]"]
 START_S = 8.0
 """Within which a process that trains is up."""
 
@@ -51,7 +51,7 @@ def game_of(config):
 
 
 def bare_rate(run, config, seconds):
-    """Inferences per second of the run's evaluator alone, on observations of its own game."""
+    """Inferences per second of the run's evaluator alone, on observations of its custom game."""
     evaluator = zf.load(run)
     game = game_of(config.game)
     (data,) = zf.selfplay.play(game, "hash", num_episodes=1, num_simulations=4)
@@ -97,7 +97,7 @@ def measure(game, seconds):
     return {
         "game": game,
         "games_per_s": per_s("games"),
-        "positions_per_s": per_s("positions"),
+        "rows_per_s": per_s("rows"),
         "steps_per_s": per_s("step"),
         "worker": {
             "search": per_s("search_s"),
@@ -119,7 +119,7 @@ def measure(game, seconds):
 def line_of(found):
     worker, trainer = found["worker"], found["trainer"]
     return (
-        f"{found['game']:11} {found['games_per_s']:7.1f} {found['positions_per_s']:9.0f}   "
+        f"{found['game']:11} {found['games_per_s']:7.1f} {found['rows_per_s']:9.0f}   "
         f"{worker['search']:6.0%} {worker['inference']:9.0%} {worker['waiting']:7.0%}   "
         f"{trainer['training']:8.0%} {trainer['waiting']:7.0%}   "
         f"{found['inferences_per_s']:9,.0f} {found['over_bare']:9.2f}"
@@ -127,7 +127,7 @@ def line_of(found):
 
 
 HEADER = (
-    f"{'game':11} {'games/s':>7} {'positions':>9}   "
+    f"{'game':11} {'games/s':>7} {'rows':>9}   "
     f"{'search':>6} {'inference':>9} {'waiting':>7}   "
     f"{'training':>8} {'waiting':>7}   {'infer./s':>9} {'over bare':>9}"
 )

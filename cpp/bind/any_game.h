@@ -52,7 +52,7 @@ class AnyPosition {
     virtual Result<Described> steps(int64_t id) const = 0;
 };
 
-// A check of a game that is under way; see games/check.h.
+// A check of a game that is in flight; see games/check.h.
 class AnyCheck {
   public:
     virtual ~AnyCheck() = default;
@@ -86,7 +86,7 @@ class AnySearch {
 struct RandomGames {
     int64_t num_games = 0;
     int64_t num_plies = 0;
-    int64_t num_cut_off = 0;                         // games that reached max_plies
+    int64_t num_truncated = 0;                       // games that reached max_plies
     std::vector<int64_t> num_outcomes_first_player;  // by index of the outcome
 };
 
@@ -123,7 +123,7 @@ class AnyGame {
     // Records; see record/replay.h. They must be of this game with these options.
     virtual Result<bool> verify(const Episode& episode) const = 0;
     virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;
-    virtual Result<TrainingRows> training_rows(const Episode& episode, float value_decay,
+    virtual Result<TrainingRows> training_rows(const Episode& episode, float value_lambda,
                                                bool cut_exploratory) const = 0;
     // The positions before each event, then the last one.
     virtual Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(

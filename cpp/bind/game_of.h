@@ -184,7 +184,7 @@ class GameOf final : public AnyGame {
             if (position.to_move() == kOver) {
                 ++games.num_outcomes_first_player[position.outcome(0)];
             } else {
-                ++games.num_cut_off;
+                ++games.num_truncated;
             }
         }
         return games;
@@ -231,10 +231,10 @@ class GameOf final : public AnyGame {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::replay_observations<P>(episode, options_, facts());
     }
-    Result<TrainingRows> training_rows(const Episode& episode, float value_decay,
+    Result<TrainingRows> training_rows(const Episode& episode, float value_lambda,
                                        bool cut_exploratory) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
-        return zf::training_rows<P>(episode, options_, facts(), value_decay, cut_exploratory);
+        return zf::training_rows<P>(episode, options_, facts(), value_lambda, cut_exploratory);
     }
     Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const override {

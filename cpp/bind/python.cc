@@ -17,7 +17,7 @@ NB_MODULE(_core, m) {
     zf::bind_game(m);
     zf::bind_position(m);
     zf::bind_registry(m);
-    zf::bind_own_game(m);
+    zf::bind_custom_game(m);
     zf::bind_built_game(m);
     zf::bind_search(m);
     zf::bind_episode(m);

@@ -8,7 +8,7 @@
 
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
-#include "record/window_rows.h"
+#include "record/packed_rows.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -86,10 +86,10 @@ struct PyRows {
     NumpyArray<uint8_t, 2> final_observations_2N;
 };
 
-PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay,
+PyRows rows_of(const Episode& episode, const PyGame& game, float value_lambda,
                bool cut_exploratory) {
     TrainingRows rows =
-        value_or_raise(game.core->training_rows(episode, value_decay, cut_exploratory));
+        value_or_raise(game.core->training_rows(episode, value_lambda, cut_exploratory));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
@@ -106,34 +106,34 @@ PyRows rows_of(const Episode& episode, const PyGame& game, float value_decay,
             to_numpy<2>(std::move(rows.final_observations), {num_players, num_bytes})};
 }
 
-struct PyWindowRows {
+struct PyPackedRows {
     NumpyArray<uint8_t, 2> rows_RX;
     NumpyArray<uint32_t, 1> num_rows_E;
     NumpyArray<uint8_t, 2> final_observations_FN;
 };
 
-Result<WindowRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
-                        float value_decay, bool cut_exploratory) {
-    WindowRows packed(game.core->facts());
+Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
+                        float value_lambda, bool cut_exploratory) {
+    PackedRows packed(game.core->facts());
     for (const Episode* episode : episodes) {
         const Result<TrainingRows> rows =
-            game.core->training_rows(*episode, value_decay, cut_exploratory);
+            game.core->training_rows(*episode, value_lambda, cut_exploratory);
         if (!rows) return rows.error();
         packed.add(*rows);
     }
     return packed;
 }
 
-PyWindowRows window_rows_of(const PyGame& game, const std::vector<const Episode*>& episodes,
-                            float value_decay, bool cut_exploratory) {
-    WindowRows packed(game.core->facts());
-    if (game.own_class.is_valid()) {  // whose rules are in Python
-        packed = value_or_raise(pack(episodes, game, value_decay, cut_exploratory));
+PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& episodes,
+                       float value_lambda, bool cut_exploratory) {
+    PackedRows packed(game.core->facts());
+    if (game.custom_class.is_valid()) {  // whose rules are in Python
+        packed = value_or_raise(pack(episodes, game, value_lambda, cut_exploratory));
     } else {
-        Result<WindowRows> made = packed;
+        Result<PackedRows> made = packed;
         {
             const nb::gil_scoped_release others_may_run;
-            made = pack(episodes, game, value_decay, cut_exploratory);
+            made = pack(episodes, game, value_lambda, cut_exploratory);
         }
         packed = value_or_raise(std::move(made));
     }
@@ -150,7 +150,7 @@ PyWindowRows window_rows_of(const PyGame& game, const std::vector<const Episode*
 void bind_episode(nb::module_& m) {
     nb::class_<PyRows>(m, "TrainingRows",
                        "An episode for training, one row per position and observer; see "
-                       "cpp/record/rows.h. A game that was cut off has none.")
+                       "cpp/record/rows.h. A game that was truncated has none.")
         .def_ro("observations", &PyRows::observations_RN, nb::rv_policy::automatic,
                 "[R, observation_bytes]")
         .def_ro("legal", &PyRows::legal_RA, nb::rv_policy::automatic,
@@ -170,14 +170,14 @@ void bind_episode(nb::module_& m) {
         .def_ro("final_observations", &PyRows::final_observations_2N, nb::rv_policy::automatic,
                 "[2, observation_bytes], by player.");
 
-    nb::class_<PyWindowRows>(m, "WindowRows",
+    nb::class_<PyPackedRows>(m, "PackedRows",
                              "The rows of episodes as a window keeps them; see "
-                             "cpp/record/window_rows.h.")
-        .def_ro("rows", &PyWindowRows::rows_RX, nb::rv_policy::automatic,
+                             "cpp/record/packed_rows.h.")
+        .def_ro("rows", &PyPackedRows::rows_RX, nb::rv_policy::automatic,
                 "[R, bytes of a row], of all episodes one after another.")
-        .def_ro("num_rows", &PyWindowRows::num_rows_E, nb::rv_policy::automatic,
-                "[E], of each episode; 0 where it was cut off.")
-        .def_ro("final_observations", &PyWindowRows::final_observations_FN,
+        .def_ro("num_rows", &PyPackedRows::num_rows_E, nb::rv_policy::automatic,
+                "[E], of each episode; 0 where it was truncated.")
+        .def_ro("final_observations", &PyPackedRows::final_observations_FN,
                 nb::rv_policy::automatic,
                 "[F, observation_bytes], two of each episode that has rows, by player.");
 
@@ -221,16 +221,16 @@ void bind_episode(nb::module_& m) {
         .def_ro("sequence", &Episode::sequence, "With `worker` the id of the episode.")
         .def_ro("events", &Episode::events)
         .def_ro("outcome_first_player", &Episode::outcome_first_player,
-                "Index into the game's outcomes; -1 where the game was cut off.")
+                "Index into the game's outcomes; -1 where the game was truncated.")
         .def(
             "verify",
             [](const Episode& episode, const PyGame& game) {
                 value_or_raise(game.core->verify(episode));
             },
             "game"_a, "Raises where the game cannot have been played so.")
-        .def("rows", &rows_of, "game"_a, "value_decay"_a = 0.0f, "cut_exploratory"_a = false,
+        .def("rows", &rows_of, "game"_a, "value_lambda"_a = 0.0f, "cut_exploratory"_a = false,
              "Plays it again: what there is to learn from it. Values that searches found look "
-             "ahead by value_decay; see replay.value_target_decay and "
+             "ahead by value_lambda; see replay.value_target_lambda and "
              "replay.value_target_cut_exploratory.")
         .def("positions", &positions_of, "game"_a,
              "Plays it again: the positions before each event, then the last one.")
@@ -238,7 +238,7 @@ void bind_episode(nb::module_& m) {
              "What the players saw: rows of bytes, the number of the event that was to come, and "
              "the observer. Where hands are hidden both players have a row.");
 
-    m.def("window_rows", &window_rows_of, "game"_a, "episodes"_a, "value_decay"_a = 0.0f,
+    m.def("pack_rows", &pack_rows, "game"_a, "episodes"_a, "value_lambda"_a = 0.0f,
           "cut_exploratory"_a = false,
           "Plays episodes again: what there is to learn from them, as a window keeps it. Other "
           "threads run meanwhile, unless the rules are in Python.");

@@ -99,19 +99,19 @@ void bind_game(nb::module_& m) {
     nb::class_<CheckReport>(m, "CheckReport", "What a check of a game has seen.")
         .def_ro("num_games", &CheckReport::num_games)
         .def_ro("num_plies", &CheckReport::num_plies)
-        .def_ro("num_cut_off", &CheckReport::num_cut_off, "Games that reached max_plies.")
+        .def_ro("num_truncated", &CheckReport::num_truncated, "Games that reached max_plies.")
         .def_ro("num_resampling_tests", &CheckReport::num_resampling_tests,
                 "Positions in which the draw of what is hidden was compared with a fair one.")
         .def_ro("longest", &CheckReport::longest, "Plies of the longest game.")
         .def("__repr__", [](const CheckReport& report) {
             return nb::str(
-                       "CheckReport(num_games={}, num_plies={}, num_cut_off={}, "
+                       "CheckReport(num_games={}, num_plies={}, num_truncated={}, "
                        "num_resampling_tests={}, longest={})")
-                .format(report.num_games, report.num_plies, report.num_cut_off,
+                .format(report.num_games, report.num_plies, report.num_truncated,
                         report.num_resampling_tests, report.longest);
         });
 
-    nb::class_<PyCheck>(m, "Check", "A check of a game that is under way.")
+    nb::class_<PyCheck>(m, "Check", "A check of a game that is in flight.")
         .def("run", &PyCheck::run, "num_games"_a,
              "Plays so many more games, a multiple of 16; raises at the first fault.")
         .def_prop_ro(
@@ -123,7 +123,7 @@ void bind_game(nb::module_& m) {
     nb::class_<RandomGames>(m, "RandomGames", "What came of games between random players.")
         .def_ro("num_games", &RandomGames::num_games)
         .def_ro("num_plies", &RandomGames::num_plies)
-        .def_ro("num_cut_off", &RandomGames::num_cut_off, "Games that reached max_plies.")
+        .def_ro("num_truncated", &RandomGames::num_truncated, "Games that reached max_plies.")
         .def_ro("num_outcomes_first_player", &RandomGames::num_outcomes_first_player,
                 "By index of the outcome.");
 
@@ -137,9 +137,9 @@ void bind_game(nb::module_& m) {
         .def_prop_ro("num_chance_outcomes", fact(&Facts::num_chance_outcomes), "0: no chance.")
         .def_prop_ro("observation_bytes", fact(&Facts::observation_bytes))
         .def_prop_ro("max_plies", fact(&Facts::max_plies),
-                     "Actions and chance outcomes after which a game is cut off.")
+                     "Actions and chance outcomes after which a game is truncated.")
         .def_prop_ro(
-            "in_python", [](const PyGame& game) { return game.own_class.is_valid(); },
+            "in_python", [](const PyGame& game) { return game.custom_class.is_valid(); },
             "Whether its rules are a Python class, which threads of the core cannot play.")
         .def_prop_ro("hidden", fact(&Facts::hidden), "Whether a player does not see everything.")
         .def_prop_ro("c_puct", fact(&Facts::c_puct), "Exploration that suits this game.")

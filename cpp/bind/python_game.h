@@ -10,20 +10,20 @@ namespace zf {
 
 struct PyGame {
     std::shared_ptr<const AnyGame> core;
-    nanobind::object own_class = {};  // of a game written in Python
-    const void* built = nullptr;      // of a game that a user built: which shared object it is from
+    nanobind::object custom_class = {};  // of a game written in Python
+    const void* built = nullptr;  // of a game that a user built: which shared object it is from
 
     // Runs long work, so that other Python threads and Ctrl-C get their turn meanwhile. The work
     // may not touch Python, but for a game written in Python, which keeps the lock.
     template <class Work>
     auto run_unlocked(Work work) const {
-        if (own_class.is_valid()) return work();
+        if (custom_class.is_valid()) return work();
         const nanobind::gil_scoped_release unlocked;
         return work();
     }
     bool operator==(const PyGame& other) const {
         if (core == other.core) return true;
-        return own_class.is(other.own_class) && built == other.built &&
+        return custom_class.is(other.custom_class) && built == other.built &&
                core->facts().name == other.core->facts().name &&
                core->options() == other.core->options();
     }
@@ -37,7 +37,7 @@ struct PyPosition {
 void bind_game(nanobind::module_& m);
 void bind_position(nanobind::module_& m);
 void bind_registry(nanobind::module_& m);
-void bind_own_game(nanobind::module_& m);
+void bind_custom_game(nanobind::module_& m);
 void bind_built_game(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_episode(nanobind::module_& m);

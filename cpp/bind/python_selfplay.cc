@@ -25,7 +25,7 @@ class PySelfPlay {
                uint32_t num_threads, const std::optional<std::string>& evaluator, uint64_t seed,
                uint64_t worker, std::shared_ptr<EvaluationCache> cache)
         : game_(game), answers_(num_groups), num_rows_(num_groups) {
-        if (game.own_class.is_valid() && num_threads > 0)
+        if (game.custom_class.is_valid() && num_threads > 0)
             raise({Error::Kind::unsupported,
                    "a game written in Python cannot be played by threads of the core; num_threads "
                    "must be 0"});
@@ -37,9 +37,9 @@ class PySelfPlay {
         for (const auto& [name, value] : settings)
             value_or_raise(
                 set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
-        if (options.whole_turns && game.core->facts().hidden)
+        if (options.afterstates && game.core->facts().hidden)
             raise({Error::Kind::unsupported,
-                   "whole_turns is for games in which nothing is hidden, "
+                   "afterstates is for games in which nothing is hidden, "
                    "not for " +
                        game.core->facts().name});
         std::optional<EvaluatorKind> kind;
@@ -166,7 +166,7 @@ void bind_selfplay(nb::module_& m) {
         .def("wait_for_episodes", &PySelfPlay::wait_for_episodes, "count"_a, "timeout_s"_a)
         .def("counts", &PySelfPlay::counts)
         .def("stop", &PySelfPlay::stop,
-             "Ends the threads; games under way are dropped, finished ones can still be taken.");
+             "Ends the threads; games in flight are dropped, finished ones can still be taken.");
 }
 
 }  // namespace zf

@@ -61,9 +61,9 @@ inline const std::vector<Setting<SearchOptions>>& search_settings() {
 // Those of self-play beside the settings of its search.
 inline const std::vector<Setting<SelfPlayOptions>>& selfplay_settings() {
     static const std::vector<Setting<SelfPlayOptions>> settings = {
-        {"full_search_share", &SelfPlayOptions::full_search_share, 0, 1},
-        {"cheap_simulations", &SelfPlayOptions::cheap_simulations, 1, kMostCount - 1},
-        {"whole_turns", &SelfPlayOptions::whole_turns, std::vector<std::string>{"False", "True"}},
+        {"full_search_probability", &SelfPlayOptions::full_search_probability, 0, 1},
+        {"fast_simulations", &SelfPlayOptions::fast_simulations, 1, kMostCount - 1},
+        {"afterstates", &SelfPlayOptions::afterstates, std::vector<std::string>{"False", "True"}},
         {"temperature", &SelfPlayOptions::temperature, 0, 1e6},
         {"final_temperature", &SelfPlayOptions::final_temperature, 0, 1e6},
         {"temperature_drop_move", &SelfPlayOptions::temperature_drop_move, 0, kMostCount},

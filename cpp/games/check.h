@@ -16,7 +16,7 @@ namespace zf {
 struct CheckReport {
     int64_t num_games = 0;
     int64_t num_plies = 0;
-    int64_t num_cut_off = 0;  // games that reached max_plies
+    int64_t num_truncated = 0;  // games that reached max_plies
     int64_t num_resampling_tests = 0;
     int64_t longest = 0;  // plies
 };
@@ -75,7 +75,7 @@ class GameChecker {
         if (position.to_move() == kOver) {
             check_end(position);
         } else {
-            ++report_.num_cut_off;
+            ++report_.num_truncated;
             require(facts_.num_chance_outcomes > 0, "the game is not over after max_plies (" +
                                                         std::to_string(facts_.max_plies) + ")");
         }

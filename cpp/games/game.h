@@ -61,7 +61,7 @@ struct Facts {
     int num_chance_outcomes = 0;  // 0: the game has no chance
     int observation_bytes = 0;
     int max_plies =
-        0;  // actions and chance outcomes together; a game that is not over then is cut off
+        0;  // actions and chance outcomes together; a game that is not over then is truncated
     bool hidden = false;   // a player does not see everything
     float c_puct = 1.25f;  // exploration that suits this game, see search/options.h
     std::vector<Outcome> outcomes;

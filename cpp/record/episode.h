@@ -12,7 +12,7 @@
 // change of version follows, zigzag) and its id; after a search come its simulations, the outcome
 // distribution (u16 each, but the last is what is left), and after a full one the surprise (u16)
 // and the policy: number of entries, then for each the step from the last action id and the weight.
-// The result is the first player's outcome + 1, or 0 for a game that was cut off.
+// The result is the first player's outcome + 1, or 0 for a game that was truncated.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct Episode {
     uint64_t sequence = 0;
     std::vector<uint8_t> start;
     std::vector<Event> events;
-    int outcome_first_player = -1;  // -1: cut off at max_plies, not to be trained on
+    int outcome_first_player = -1;  // -1: truncated at max_plies, not to be trained on
     bool operator==(const Episode&) const = default;
 };
 

@@ -7,7 +7,7 @@ namespace zf {
 
 // R rows. A decision gives a row of the mover, with a policy if its search was a full one; where
 // hands are hidden also one of the other player; a position before a roll one of the player about
-// to roll. Rows without a policy are there for their value. A game that was cut off gives none.
+// to roll. Rows without a policy are there for their value. A game that was truncated gives none.
 struct TrainingRows {
     std::vector<uint8_t> observations;  // [R, observation_bytes]
     std::vector<uint8_t> legal;         // [R, num_actions], 0 or 1; zeros where there is no policy
@@ -25,10 +25,10 @@ struct TrainingRows {
 template <Game P>
 class RowMaker {
   public:
-    RowMaker(const Episode& episode, const Facts& facts, float value_decay, bool cut_exploratory)
+    RowMaker(const Episode& episode, const Facts& facts, float value_lambda, bool cut_exploratory)
         : episode_(episode),
           facts_(facts),
-          value_decay_(value_decay),
+          value_decay_(value_lambda),
           cut_exploratory_(cut_exploratory) {}
 
     // Replays the episode, which is checked on the way.
@@ -91,7 +91,7 @@ class RowMaker {
     }
 
     // What searches found from a row's event on: the next search, and of what comes after its turn
-    // value_decay, up to how the game ended. A turn is all that one player does before another, or
+    // value_lambda, up to how the game ended. A turn is all that one player does before another, or
     // chance, acts. Without a search after it a row has none.
     //
     // With cut_exploratory the trace is cut at exploratory actions, as in Watkins's Q(lambda): what
@@ -153,8 +153,8 @@ class RowMaker {
 
 template <Game P>
 Result<TrainingRows> training_rows(const Episode& episode, const typename P::Options& options,
-                                   const Facts& facts, float value_decay, bool cut_exploratory) {
-    return RowMaker<P>(episode, facts, value_decay, cut_exploratory).make(options);
+                                   const Facts& facts, float value_lambda, bool cut_exploratory) {
+    return RowMaker<P>(episode, facts, value_lambda, cut_exploratory).make(options);
 }
 
 }  // namespace zf

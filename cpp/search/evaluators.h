@@ -58,7 +58,7 @@ class CoreEvaluator {
         for (int i = 0; i < count; ++i) outcomes_[i] /= sum;
     }
 
-    // Games that are cut off count for every outcome alike.
+    // Games that are truncated count for every outcome alike.
     template <Game P>
     void play_out(P position, int observer) {
         for (int ply = 0; ply < facts_->max_plies && position.to_move() != kOver; ++ply)

@@ -52,10 +52,10 @@ Result<bool> add_turn_ends(const P& position, const Facts& facts, uint64_t seed,
         P start = position;
         Rng rng(derive_seed(seed, uint64_t(draw)));
         if (facts.hidden) start.resample_hidden(player, rng);
-        std::vector<std::pair<P, int>> under_way = {{start, -1}};  // and the first action
-        while (!under_way.empty()) {
-            const auto [from, first] = std::move(under_way.back());
-            under_way.pop_back();
+        std::vector<std::pair<P, int>> in_flight = {{start, -1}};  // and the first action
+        while (!in_flight.empty()) {
+            const auto [from, first] = std::move(in_flight.back());
+            in_flight.pop_back();
             const int count = from.legal_actions(legal.data());
             num_positions += count;
             if (num_positions > kMostTurnPositions)
@@ -68,7 +68,7 @@ Result<bool> add_turn_ends(const P& position, const Facts& facts, uint64_t seed,
                 next.play(legal[i]);
                 const Action begun_with = first < 0 ? legal[i] : Action(first);
                 if (next.to_move() == player) {
-                    under_way.emplace_back(std::move(next), begun_with);
+                    in_flight.emplace_back(std::move(next), begun_with);
                 } else {
                     add_end(next, begun_with, draw);
                 }

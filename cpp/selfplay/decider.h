@@ -34,10 +34,11 @@ class TreeDecider {
 
     void begin(const P& position, GroupMemory& memory, Rng& rng) {
         version_ = memory.version;
-        full_ = options_.full_search_share >= 1 || rng.uniform() < options_.full_search_share;
+        full_ = options_.full_search_probability >= 1 ||
+                rng.uniform() < options_.full_search_probability;
         SearchOptions search = options_.search;
         if (!full_) {
-            search.num_simulations = options_.cheap_simulations;
+            search.num_simulations = options_.fast_simulations;
             search.dirichlet_epsilon = 0;
             search.forced_playouts = 0;
             search.gumbel_scale = 0;
@@ -123,7 +124,7 @@ class Decider {
   public:
     // `facts` must outlive the decider.
     Decider(const Facts& facts, const SelfPlayOptions& options)
-        : either_(options.whole_turns ? Either(TurnDecider<P>(facts, options))
+        : either_(options.afterstates ? Either(TurnDecider<P>(facts, options))
                                       : Either(TreeDecider<P>(facts, options))) {}
 
     // Nothing of the game before is of use.

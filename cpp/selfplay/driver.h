@@ -121,7 +121,7 @@ class Driver {
         return rules_failed_;
     }
 
-    // Ends the threads after the group each one is at. Games under way are dropped; finished ones
+    // Ends the threads after the group each one is at. Games in flight are dropped; finished ones
     // can still be taken.
     void stop() {
         {

@@ -13,11 +13,11 @@ struct SelfPlayOptions {
     // Share of decisions that get it. The others get a cheap search without exploration, whose
     // policy is not trained on: more games, so more results to learn values from, for the same
     // work.
-    float full_search_share = 1;
-    uint32_t cheap_simulations = 32;
+    float full_search_probability = 1;
+    uint32_t fast_simulations = 32;
     // Instead of a search, evaluate every end of the turn (see turn_search.h): as many evaluations
     // as there are ends, and a policy for every decision. Only where nothing is hidden.
-    bool whole_turns = false;
+    bool afterstates = false;
     // Actions are drawn in proportion to visits^(1/temperature); after so many turns of a game in
     // which there was something to decide final_temperature holds. Higher plays more varied and
     // weaker games. 0 plays the best action. A Gumbel root draws by itself and takes no

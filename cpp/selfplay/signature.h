@@ -19,8 +19,8 @@ std::string signature(const typename P::Options& game_options, const OptionValue
         options.search.num_simulations = root == RootKind::puct ? 40 : 16;
         options.search.dirichlet_epsilon = 0.25f;
         options.search.forced_playouts = 2;
-        options.full_search_share = 0.5f;
-        options.cheap_simulations = 8;
+        options.full_search_probability = 0.5f;
+        options.fast_simulations = 8;
         options.temperature_drop_move = 10;
         options.cache_bytes = 1 << 16;
         options.seed = 2026;

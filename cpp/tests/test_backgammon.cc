@@ -739,7 +739,7 @@ TEST_SUITE("backgammon") {
             const auto report =
                 zf::check_game<Backgammon>({uint8_t(checkers)}, checkers == 15 ? 100 : 300, 7);
             REQUIRE_MESSAGE(bool(report), report.error().text);
-            CHECK(report->num_cut_off == 0);
+            CHECK(report->num_truncated == 0);
         }
     }
 }

@@ -130,7 +130,7 @@ TEST_CASE("the contract holds") {
     for (const auto& options : {kPoints, kAnimals}) {
         const auto report = zf::check_game<BeastyBar>(options, 100, 1);
         REQUIRE_MESSAGE(bool(report), report.error().text);
-        CHECK(report->num_cut_off == 0);
+        CHECK(report->num_truncated == 0);
         CHECK(report->longest <= 24);
         CHECK(report->num_resampling_tests > 0);
     }

@@ -6,8 +6,8 @@
 
 #include "games/connect4.h"
 #include "games/gomoku.h"
+#include "record/packed_rows.h"
 #include "record/replay.h"
-#include "record/window_rows.h"
 #include "selfplay/group.h"
 
 using namespace zf;
@@ -70,7 +70,7 @@ TEST_CASE("an episode is read back up to the most plies and the longest name of 
 TEST_CASE("episodes of self-play are accepted, byte for byte the same when written again") {
     SelfPlayOptions options;
     options.search.num_simulations = 20;
-    options.full_search_share = 0.5f;
+    options.full_search_probability = 0.5f;
     Group<Connect4> group(kOptions, {}, kFacts, options, make_cache(options), 0, 1, 8);
     CoreEvaluator evaluator(EvaluatorKind::hash, kFacts, 1);
     int num_episodes = 0;
@@ -189,10 +189,10 @@ TEST_CASE(
     CHECK(std::abs(float(uncut.search_outcomes_observer[3 * 5]) - 0.3125f * kOutcomeUnit) <= 1);
 }
 
-TEST_CASE("a window's rows are those of the episode, field by field; a cut off game has none") {
+TEST_CASE("a window's rows are those of the episode, field by field; a truncated game has none") {
     const Episode episode = won_game();
     const TrainingRows rows = *training_rows<Connect4>(episode, kOptions, kFacts, 0, false);
-    WindowRows window(kFacts);
+    PackedRows window(kFacts);
     window.add(TrainingRows{});
     window.add(rows);
     CHECK(window.num_rows == std::vector<uint32_t>{0, 7});

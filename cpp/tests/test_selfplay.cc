@@ -108,8 +108,8 @@ TEST_CASE(
 
 TEST_CASE("playout cap randomisation searches the stated share fully and marks the rest") {
     SelfPlayOptions options = small_options();
-    options.full_search_share = 0.25f;
-    options.cheap_simulations = 6;
+    options.full_search_probability = 0.25f;
+    options.fast_simulations = 6;
     options.reuse_tree = false;
     int full = 0, cheap = 0;
     for (const auto& [sequence, bytes] : play_episodes(options, 1, 16, 64)) {
@@ -149,7 +149,7 @@ TEST_CASE("temperature varies games while it lasts") {
     CHECK(distinct_openings() > 10);
 }
 
-TEST_CASE("games that are cut off say so") {
+TEST_CASE("games that are truncated say so") {
     // A game that never ends by itself: the coin that is passed on for ever.
     struct Endless : Toy<Endless> {
         static Facts facts(const Options&) {

@@ -25,9 +25,8 @@ from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from zerofleet.disk import Disk
 from zerofleet.errors import BadBytes, Unsupported, ZerofleetError, first_fault
-from zerofleet.files import GrowingFile, write_whole
+from zerofleet.storage import Disk, GrowingFile, write_whole
 
 Value = bool | int | float | str | None | list[int] | list[float] | list[str]
 Scalar = bool | int | float | str | None
@@ -36,6 +35,10 @@ Record = dict[str, Any]
 """time, step, kind, and Values by name."""
 
 Tracker = Literal["tensorboard", "wandb"]
+
+PARTS_OF_POLICY_LOSS = {"target_entropy": "target entropy", "policy_kl": "KL to target"}
+"""What the policy loss is the sum of, by name in the metrics: it rises with the first where targets
+become less sharp, with the second where the network misses them."""
 
 FILE_NAME = "metrics.jsonl"
 TAIL_BYTES = 1 << 20
@@ -68,7 +71,7 @@ class CheckedTrain(RecordHead):
 class CheckedStatus(CheckedRecord):
     elapsed_s: float
     games: Count
-    positions: Count
+    rows: Count
     inference_s: float
     search_s: float
     waiting_to_play_s: float

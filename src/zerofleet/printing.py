@@ -22,3 +22,24 @@ def say(
 ) -> None:
     """Prints a line of text."""
     print(printable(str(text)), end=end, file=file, flush=flush)
+
+
+def size_text(size_bytes: float) -> str:
+    """Three digits or so: 41.2 MiB."""
+    for unit in ("B", "KiB", "MiB"):
+        if size_bytes < 1024:
+            return f"{size_bytes:.1f} {unit}" if unit != "B" else f"{size_bytes:.0f} B"
+        size_bytes /= 1024
+    return f"{size_bytes:.1f} GiB"
+
+
+def duration_text(seconds: float) -> str:
+    """In the largest unit that fits: 3 h."""
+    for unit, length_s in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length_s:
+            return f"{seconds / length_s:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def value_text(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -7,7 +7,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import config, nets
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
 from zerofleet.weights import Weights, WeightsStore
 
 

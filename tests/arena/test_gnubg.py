@@ -81,8 +81,8 @@ def test_in_a_turn_that_another_began_it_plays_the_best_end(game: zf.games.Game)
 def test_it_makes_legal_moves_and_does_not_favour_a_seat(game: zf.games.Game) -> None:
     games = [PairedGame(game, 1, number, 0, []) for number in range(200)]
     with GnubgPlayer(plies=0) as player:
-        while under_way := [each for each in games if each.goes_on]:
-            ask(player, under_way)
+        while in_flight := [each for each in games if each.goes_on]:
+            ask(player, in_flight)
     points = [each.position.rewards()[0] for each in games]
     deviation = (sum(point**2 for point in points) / len(points)) ** 0.5
     assert abs(sum(points) / len(points)) < 1.96 * deviation / len(points) ** 0.5

@@ -176,8 +176,8 @@ def test_games_that_are_cut_off_are_draws_and_are_reported():
     match = zf.arena.match(
         from_class(Endless), lambda: Always(0), lambda: Always(1), num_games=6, openings=[[]]
     )
-    assert (match.draws, match.num_cut_off, match.points.mean) == (6, 6, 0)
-    assert "cut off 6 games at 6 plies" in str(match)
+    assert (match.draws, match.num_truncated, match.points.mean) == (6, 6, 0)
+    assert "truncated 6 games at 6 plies" in str(match)
 
 
 def test_progress_comes_to_the_end():

@@ -12,7 +12,7 @@ from records import status_values
 
 from zerofleet import config, nets
 from zerofleet.metrics import MetricsLog
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
 from zerofleet.weights import Weights, WeightsStore
 
 STRENGTH = Path(__file__).parents[2] / "bench" / "strength"

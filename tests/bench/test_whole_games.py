@@ -1,4 +1,4 @@
-"""bench/gpu, as far as it goes without a GPU: games a second are games that really end."""
+"""bench/gpu, as far as it goes without a GPU: games/s are games that really end."""
 
 import importlib
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_decision_of_a_whole_game_takes_as_many_simulations_as_were_asked_for(
     assert size.simulations == pytest.approx(6 * size.decisions)
     assert 7 <= size.decisions <= 42  # a win takes four stones of one side, the board has 42 cells
     half = whole_games.size_of_a_game(
-        GAME, {"num_simulations": 6, "full_search_share": 0.5, "cheap_simulations": 2}
+        GAME, {"num_simulations": 6, "full_search_probability": 0.5, "fast_simulations": 2}
     )
     assert half.simulations == pytest.approx(4 * half.decisions, rel=0.15)
 

@@ -42,8 +42,8 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "--set train.batch_size=1000000000: train.batch_size must be less than or equal to 1",
         ),
         (
-            "train connect4 --preset fast --set replay.window_positions=4000000000",
-            "replay.window_positions=4000000000: so many positions of connect4 take ",
+            "train connect4 --preset fast --set replay.capacity_rows=4000000000",
+            "replay.capacity_rows=4000000000: so many rows of connect4 take ",
         ),
         (
             "train connect4 --training-devices ,,",

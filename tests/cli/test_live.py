@@ -20,7 +20,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def status(elapsed_s: float, **values: object) -> Record:
     zeros = dict.fromkeys(
         (
-            *("step", "games", "positions", "window", "samples", "simulations", "inferences"),
+            *("step", "games", "rows", "buffer_rows", "samples", "simulations", "inferences"),
             *("batches", "rows_computed", "device_busy_s", "device_queue_s", "inference_s"),
             *(
                 "truncated",
@@ -71,11 +71,11 @@ def below(lines: list[str], stage: str, num_lines: int = 1) -> str:
 
 
 TWO_STATUSES = (
-    status(10, games=100, positions=50_000, simulations=1000, step=10),
+    status(10, games=100, rows=50_000, simulations=1000, step=10),
     status(
         20,
         games=300,
-        positions=90_000,
+        rows=90_000,
         simulations=51_000,
         samples=12_800,
         inferences=48_000,
@@ -104,7 +104,7 @@ def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     lines = drawn(status(1), *TWO_STATUSES)
     assert re.search(r"300 games +20\.0 games/s +waits 25% for trainer", row(lines, "self-play"))
     assert re.search(r"5,000 simulations/s +search 50%", below(lines, "self-play"))
-    assert re.search(r"4,800 positions/s +busy 90%, fill 96%", row(lines, "inference"))
+    assert re.search(r"4,800 leaves/s +busy 90%, fill 96%", row(lines, "inference"))
     assert below(lines, "inference").strip() == "queue 1.5 ms"
     assert re.search(r"60 steps +5\.0 steps/s +waits 10% for self-play", row(lines, "trainer"))
     assert below(lines, "trainer").strip() == "1,280 samples/s"
@@ -119,7 +119,7 @@ def test_what_gpus_do_draw_and_hold_stands_below_where_their_driver_tells() -> N
 
 
 def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:
-    lines = drawn(status(1, positions=10), overrides=("replay.least_positions=5000",))
+    lines = drawn(status(1, rows=10), overrides=("replay.min_rows=5000",))
     assert row(lines, "replay").rstrip().endswith("waits for 5,000")
 
 
@@ -139,7 +139,7 @@ def test_the_last_rating_of_each_opponent_is_shown() -> None:
     [
         ("stop.steps=160", "0:20 left"),  # 100 steps at 5 a second
         ("stop.games=1300", "0:50 left"),  # 1,000 games at 20 a second
-        ("stop.positions=130000", "0:10 left"),  # 40,000 positions at 4,000 a second
+        ("stop.rows=130000", "0:10 left"),  # 40,000 rows at 4,000 a second
         ("stop.minutes=2", "1:40 left"),
         ("stop.minutes=null", "Ctrl-C ends it"),
     ],
@@ -160,7 +160,7 @@ def test_the_table_has_its_width_whatever_the_numbers() -> None:
     huge = status(
         9e5,
         games=10**9,
-        positions=10**11,
+        rows=10**11,
         simulations=10**13,
         inferences=10**13,
         rows_computed=10**13,
@@ -215,7 +215,7 @@ def test_off_a_terminal_there_is_a_line_for_each_status_and_rating(
 ) -> None:
     records = (status(90, step=7, loss=1.5), rating("random", 0.9), {"kind": "train"})
     assert printed(capsys, *records) == [
-        "1.5 min, step 7, 0 games, 0 positions, loss 1.500, waiting: nobody",
+        "1.5 min, step 7, 0 games, 0 rows, loss 1.500, waiting: nobody",
         "rated step 1,200: 90.0% against random (85.0% to 95.0%, 200 games)",
     ]
 
@@ -226,7 +226,7 @@ def test_a_line_has_the_rates_since_the_last_and_what_gpus_do(
     first, second = TWO_STATUSES
     _, plain = printed(capsys, first, second)
     assert plain == (
-        "0.3 min, step 60, 300 games, 90k positions, loss -, 20 games/s, 4.8k inferences/s, "
+        "0.3 min, step 60, 300 games, 90k rows, loss -, 20 games/s, 4.8k inferences/s, "
         "1.28k samples/s, busy 90% fill 96%, search 50% queue 1.5 ms, waiting: nobody"
     )
     _, with_gpu = printed(capsys, first, second | GPU_FIGURES)

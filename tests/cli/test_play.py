@@ -15,7 +15,7 @@ from zerofleet.cli.play import game_and_opponent
 from zerofleet.cli.play_pictures import picture
 from zerofleet.cli.play_record import GameRecord, read_record
 from zerofleet.games import get, read_games
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
 
 ALMOST_WON = """\
 game: tictactoe

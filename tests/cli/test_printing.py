@@ -12,9 +12,9 @@ from rich.text import Text
 from zerofleet import config
 from zerofleet.cli.output import TextConsole
 from zerofleet.metrics import MetricsLog
-from zerofleet.packs import pack
 from zerofleet.printing import printable
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
+from zerofleet.runs.packs import pack
 
 TITLE = "\x1b]0;owned\x07"
 SHOWN = r"\x1b]0;owned\x07"

@@ -10,12 +10,12 @@ from records import rating_values, status_values
 
 from zerofleet import config
 from zerofleet.cli import main
-from zerofleet.cli.report_data import at_their_steps, collect, opening_tree, with_progress
-from zerofleet.cli.report_elo import elo_curve
-from zerofleet.cli.report_plots import losses
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog
-from zerofleet.run_folders import create_or_open
+from zerofleet.report.data import at_their_steps, collect, opening_tree, with_progress
+from zerofleet.report.elo import elo_curve
+from zerofleet.report.plots import losses
+from zerofleet.runs.folder import create_or_open
 from zerofleet.selfplay import play
 
 PLOTS = {"strength", "losses", "game-length", "openings", "throughput"}
@@ -46,7 +46,7 @@ def test_a_trained_run_gives_a_page_that_needs_no_other_file(
     assert all(source.startswith("data:image/png;base64,") for source in sources)
     assert "@import" not in page
     assert "url(" not in page
-    for text in ("gomoku size=3 line=3", "replay.least_positions", "against run:ttt", "1. "):
+    for text in ("gomoku size=3 line=3", "replay.min_rows", "against run:ttt", "1. "):
         assert text in page
     assert re.search(r"<td>random</td><td class=number>\d+\.\d%</td>", page)
 

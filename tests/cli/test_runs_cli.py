@@ -18,7 +18,7 @@ from zerofleet.fleet.screen import Screen
 from zerofleet.games import Episode, get
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import EpisodeLog
-from zerofleet.run_folders import Run, create_or_open, find, keep_settings
+from zerofleet.runs.folder import Run, create_or_open, find, keep_settings
 from zerofleet.selfplay import play
 
 
@@ -127,7 +127,7 @@ def test_pack_leaves_out_what_is_not_wanted(capsys: pytest.CaptureFixture[str]) 
 
 def test_pack_leaves_out_games_that_are_older_than_two_windows() -> None:
     game = get("gomoku", size=3, line=3)
-    small = ["replay.window_positions=30", "replay.least_positions=1", "replay.segment_bytes=1024"]
+    small = ["replay.capacity_rows=30", "replay.min_rows=1", "replay.segment_bytes=1024"]
     settings = config.load("tictactoe", overrides=small)
     with create_or_open("ttt", settings) as run:
         with closing(EpisodeLog(run.episodes, game, settings.replay)) as log:

@@ -9,7 +9,7 @@ from command_line import ZEROFLEET, Ran
 from zerofleet import config, nets
 from zerofleet.cli import warning_text
 from zerofleet.infer.load import load_network
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
 from zerofleet.weights import OlderWeights, Weights, WeightsStore, refusing_older_weights
 
 SAID = (

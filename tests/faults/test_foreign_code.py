@@ -19,8 +19,8 @@ import zerofleet as zf
 from zerofleet import config, nets
 from zerofleet.errors import BadText, Inconsistent, ZerofleetError
 from zerofleet.infer.load import load_network
-from zerofleet.packs import pack, unpack
-from zerofleet.run_folders import config_for, create_or_open, find, keep_settings, read_run
+from zerofleet.runs.folder import config_for, create_or_open, find, keep_settings, read_run
+from zerofleet.runs.packs import pack, unpack
 from zerofleet.weights import Weights, WeightsStore
 
 HEADER = """
@@ -56,7 +56,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """A run of the user's own game, with weights and records."""
+    """A run of the user's custom game, with weights and records."""
     folder = tmp_path_factory.mktemp("template")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -12,9 +12,8 @@ from command_line import ZEROFLEET
 from tiny_runs import TINY_RUN
 
 from zerofleet import metrics
-from zerofleet.disk import Disk
-from zerofleet.files import write_output, write_whole
 from zerofleet.metrics import MetricsLog, open_sinks
+from zerofleet.storage import Disk, write_output, write_whole
 
 TIMEOUT_S = 120
 DISK_KIB = 16 << 10
@@ -47,7 +46,7 @@ def test_a_file_that_has_no_room_is_named_and_not_left_empty(disk):
 
 
 def test_whoever_writes_waits_until_there_is_room_and_says_so_once(disk, monkeypatch):
-    monkeypatch.setattr("zerofleet.disk.RETRY_S", 0.2)
+    monkeypatch.setattr("zerofleet.storage.RETRY_S", 0.2)
     said = []
     patient = Disk(said.append)
     ballast = fill(disk, left_bytes=8192)
@@ -70,7 +69,7 @@ def test_whoever_writes_waits_until_there_is_room_and_says_so_once(disk, monkeyp
 
 @pytest.mark.filterwarnings("ignore")  # of tensorboard's reader
 def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk, monkeypatch):
-    monkeypatch.setattr("zerofleet.disk.RETRY_S", 0.2)
+    monkeypatch.setattr("zerofleet.storage.RETRY_S", 0.2)
     (disk / "run").mkdir()
     steps = range(400)
 

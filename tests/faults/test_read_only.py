@@ -6,7 +6,7 @@ import pytest
 from command_line import Ran
 
 from zerofleet import config
-from zerofleet.run_folders import create_or_open, find
+from zerofleet.runs.folder import create_or_open, find
 
 
 @pytest.fixture

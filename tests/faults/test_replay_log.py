@@ -15,7 +15,7 @@ import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, LogFull, Replay
 from zerofleet.replay.log import read_episodes
-from zerofleet.replay.opening import Opening
+from zerofleet.replay.recovery import LogRecovery
 from zerofleet.replay.segment import CHECK, RECORD_HEAD, RECORD_HEAD_BYTES, crc32
 
 POSITIONS = 10
@@ -41,7 +41,7 @@ def ids(log):
 
 
 def opened(folder, **settings):
-    return closing(EpisodeLog(folder, GAME, ReplayConfig(least_positions=1, **settings)))
+    return closing(EpisodeLog(folder, GAME, ReplayConfig(min_rows=1, **settings)))
 
 
 # ---- killed
@@ -52,7 +52,6 @@ APPENDS = f"""
 import os, sys
 from pathlib import Path
 import zerofleet as zf
-from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog
 
 # A write may take less than it is given. Here it always does, so that kills hit one in the middle.
@@ -128,9 +127,9 @@ def test_cut_at_any_byte_of_the_last_episode_the_rest_is_cut_and_counted(tmp_pat
     data = written(tmp_path, three).read_bytes()
     for size in range(num_whole + 1, len(data)):
         path.write_bytes(data[:size])
-        opening = Opening(tmp_path, GAME, None)
-        assert opening.report.torn_bytes == size - num_whole
-        assert opening.report.damage == ()
+        recovery = LogRecovery(tmp_path, GAME, None)
+        assert recovery.report.torn_bytes == size - num_whole
+        assert recovery.report.damage == ()
         assert path.read_bytes() == data[:num_whole]
     with opened(tmp_path) as log:
         assert append(log, three) == [False, False, True]
@@ -145,11 +144,11 @@ def test_damage_to_any_byte_is_named_and_loses_that_record_alone(tmp_path, three
     first = data.index(episodes[0]) - RECORD_HEAD_BYTES
     for at in range(len(data)):
         path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
-        opening = Opening(tmp_path, GAME, None)
-        (damage,) = opening.report.damage
+        recovery = LogRecovery(tmp_path, GAME, None)
+        (damage,) = recovery.report.damage
         assert str(path) in damage
         assert "skipped" in damage
-        (segment,) = opening.segments
+        (segment,) = recovery.segments
         lost = None if at < first else bisect_right(ends, at)
         kept = [each for index, each in enumerate(episodes) if index != lost]
         assert list(read_episodes(segment)) == kept
@@ -195,8 +194,8 @@ def test_what_only_looks_like_a_record_is_not_taken_for_one(tmp_path, three):
     ]
     at = data.index(body)
     path.write_bytes(data[:at] + b"".join(fakes) + data[at:])
-    opening = Opening(tmp_path, GAME, None)
-    (segment,) = opening.segments
+    recovery = LogRecovery(tmp_path, GAME, None)
+    (segment,) = recovery.segments
     assert list(read_episodes(segment)) == [three[0].encode(), three[2].encode()]
 
 
@@ -336,9 +335,9 @@ def test_a_full_disk_is_said_so_and_can_be_tried_again(disk_of, segment_bytes):
 
 def test_while_the_log_is_full_the_window_waits_with_it(tmp_path):
     episodes = [episode.encode() for episode in played(50)]
-    config = ReplayConfig(least_positions=1)
+    config = ReplayConfig(min_rows=1)
     with closing(Replay(tmp_path, GAME, config, seed=1)) as replay:
         with largest_file(4000), pytest.raises(LogFull):
             replay.accept(episodes)
-        assert replay.window.num_added == replay.limiter.state.num_positions == 0
-        assert replay.accept(episodes) == replay.window.num_added > 200
+        assert replay.buffer.num_added == replay.limiter.state.num_rows == 0
+        assert replay.accept(episodes) == replay.buffer.num_added > 200

@@ -6,7 +6,7 @@ from tiny_runs import TINY_RUN
 import zerofleet as zf
 from zerofleet import metrics
 from zerofleet.errors import Unsupported
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
 from zerofleet.weights import WeightsStore
 
 SETTINGS = [*TINY_RUN, "train.publish_every_steps=10", "run.evaluator=torch"]

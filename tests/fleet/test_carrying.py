@@ -5,7 +5,7 @@ from tiny_runs import TINY_RUN
 
 import zerofleet as zf
 from zerofleet.errors import Inconsistent, ZerofleetError
-from zerofleet.packs import pack, unpack
+from zerofleet.runs.packs import pack, unpack
 from zerofleet.weights import WeightsStore
 
 SMALL = [*TINY_RUN, "train.checkpoint_every_steps=10", "train.keep_checkpoints=1"]
@@ -30,7 +30,7 @@ def test_without_games_it_goes_on_with_a_new_window_and_counts_on(tmp_path, caps
     capsys.readouterr()
     zf.train("tictactoe", run="carried", steps=40)
     said = capsys.readouterr().out
-    assert "positions of before are not here; training waits until there are 200 again" in said
+    assert "earlier rows are not here; training waits until there are 200 again" in said
     assert "going on at step 30" in said
     first = zf.runs.list()[0]
     assert (first.name, first.num_steps) == ("carried", 40)

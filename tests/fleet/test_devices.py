@@ -10,11 +10,10 @@ import pytest
 from command_line import ZEROFLEET
 from tiny_runs import TINY_RUN
 
-from zerofleet.config import load
+from zerofleet.config import RunConfig, load
 from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.devices import DevicePlan, plan_devices
 from zerofleet.fleet.threads import plan_threads
-from zerofleet.settings import RunConfig
 
 
 def plan(*overrides):

@@ -11,7 +11,7 @@ from zerofleet import metrics
 from zerofleet.config import ReplayConfig
 from zerofleet.errors import BadBytes, EngineFailed
 from zerofleet.replay import EpisodeLog
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
 from zerofleet.training import NotFinite
 
 OVERFLOWING = ["train.precision=fp16", "train.learning_rate=10", "train.warmup_steps=0"]
@@ -52,7 +52,11 @@ def test_after_a_fault_in_a_rating_all_games_and_steps_are_on_disk(runs_folder):
     engine = runs_folder / "engine"
     engine.write_text("#!/bin/sh\nsleep 2\nexit 1\n")
     engine.chmod(0o755)
-    rated = ["rating.every=0.001", "rating.games=2", f"rating.opponents=['gomocup:{engine}']"]
+    rated = [
+        "rating.interval_minutes=0.001",
+        "rating.games=2",
+        f"rating.opponents=['gomocup:{engine}']",
+    ]
     settings = [*TINY_RUN, *rated, "train.checkpoint_every_steps=1000000"]
     with pytest.raises(EngineFailed, match="engine"):
         zf.train("gomoku", run="r", minutes=5, settings=settings, size=7)
@@ -81,6 +85,6 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused_and_left_as_it_is(ru
 
 def test_a_run_that_is_at_its_end_already_plays_no_more(runs_folder, capfd, monkeypatch):
     zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
-    monkeypatch.delattr("zerofleet.fleet.side_by_side.make_worker")
+    monkeypatch.delattr("zerofleet.fleet.concurrent.make_worker")
     zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
     assert capfd.readouterr().out.count("stop.steps 5 is reached") == 2

@@ -11,7 +11,7 @@ SMALL = [
     "run.num_threads=2",
     "train.checkpoint_every_minutes=null",
     "train.keep_checkpoints=1",
-    "rating.every=0",
+    "rating.interval_minutes=0",
     "rating.final_games=0",
 ]
 

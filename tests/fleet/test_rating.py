@@ -17,7 +17,7 @@ TIMEOUT_S = 300
 
 SMALL = [
     "search.num_simulations=8",
-    "replay.least_positions=200",
+    "replay.min_rows=200",
     "train.batch_size=32",
     "train.publish_every_steps=20",
     "train.keep_checkpoints=1",
@@ -37,7 +37,7 @@ def ratings(folder):
 
 def test_the_newest_weights_are_rated_in_between_and_at_the_end_and_stay(tmp_path):
     # Due from the first step on, so that the first rating has the whole run to come to its end.
-    often = ["rating.every=0.002", "rating.games=4", "rating.final_games=10"]
+    often = ["rating.interval_minutes=0.002", "rating.games=4", "rating.final_games=10"]
     run = zf.train("tictactoe", run="r", steps=50, settings=[*SMALL, *often])
     found = ratings(tmp_path / "r")
     between, end = found[:-2], found[-2:]
@@ -65,13 +65,13 @@ def test_a_run_told_to_use_the_cpu_leaves_a_gpu_alone_in_its_ratings_too(tmp_pat
     """Whoever went to the GPU that there seems to be would fail, where there is none."""
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
-    settings = [*SMALL, "run.device=cpu", "rating.every=0", "rating.final_games=2"]
+    settings = [*SMALL, "run.device=cpu", "rating.interval_minutes=0", "rating.final_games=2"]
     zf.train("tictactoe", run="r", steps=20, settings=settings)
     assert [record["opponent"] for record in ratings(tmp_path / "r")] == ["random", "start"]
 
 
 def test_ctrl_c_in_the_last_rating_ends_it_and_keeps_the_run(tmp_path):
-    settings = [*SMALL, "rating.every=0", "rating.final_games=100000"]
+    settings = [*SMALL, "rating.interval_minutes=0", "rating.final_games=100000"]
     process = subprocess.Popen(
         [
             ZEROFLEET,

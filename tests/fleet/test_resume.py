@@ -15,7 +15,7 @@ from tiny_runs import TINY_RUN
 import zerofleet as zf
 from zerofleet.config import read
 from zerofleet.replay import EpisodeLog
-from zerofleet.run_summaries import summary
+from zerofleet.runs.summaries import summary
 
 SETTINGS = [*TINY_RUN, "train.checkpoint_every_steps=15"]
 

@@ -8,7 +8,7 @@ from tiny_runs import TINY_RUN
 
 import zerofleet as zf
 from zerofleet.errors import BadText, Inconsistent, Unsupported
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
 from zerofleet.weights import WeightsStore
 
 

@@ -242,4 +242,4 @@ def test_only_known_numbers_of_checkers_are_offered() -> None:
 @pytest.mark.parametrize("checkers", [1, 2, 3, 15])
 def test_check_finds_no_fault(checkers: int) -> None:
     report = zf.games.check(zf.games.get("backgammon", checkers=checkers), num_games=100)
-    assert report.num_cut_off == 0
+    assert report.num_truncated == 0

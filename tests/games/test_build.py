@@ -14,7 +14,7 @@ from zerofleet import _core
 from zerofleet.errors import BadBytes, BadText, Inconsistent, RulesFailed, Unsupported
 from zerofleet.games.build import cache_folder, find_compiler
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "7-your-own-game.md"
+TUTORIAL = Path(__file__).parents[2] / "docs" / "7-custom-games.md"
 found = re.search(r"```cpp\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
 assert found
 STICKS = found[1]
@@ -51,8 +51,8 @@ def test_a_built_game_keeps_the_contract(sticks: zf.games.Game) -> None:
 
 @pytest.mark.long
 def test_a_player_is_shown_its_observation_where_something_is_hidden(tmp_path: Path) -> None:
-    plain = "return zf::own_facts("
-    hidden = "zf::Facts facts = zf::own_facts("
+    plain = "return zf::custom_facts("
+    hidden = "zf::Facts facts = zf::custom_facts("
     path = changed(tmp_path, plain, hidden)
     text = path.read_text().replace("3, 3, 21);", "3, 3, 21); facts.hidden = true; return facts;")
     path.write_text(text)
@@ -129,7 +129,9 @@ def with_options(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same game with an option: how many sticks and plies it has."""
     return changed(
         tmp_path_factory.mktemp("options"),
-        """    static zf::Facts facts(const Options&) { return zf::own_facts("sticks", 3, 3, 21); }
+        """    static zf::Facts facts(const Options&) {
+        return zf::custom_facts("sticks", 3, 3, 21);
+    }
     static MyGame start(const Options&, zf::Rng&) { return {}; }
 """,
         """    struct Options {
@@ -142,7 +144,7 @@ def with_options(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Options{std::stoi(values[0].second)};
     }
     static zf::Facts facts(const Options& options) {
-        return zf::own_facts("sticks", 3, 3, options.plies);
+        return zf::custom_facts("sticks", 3, 3, options.plies);
     }
     static MyGame start(const Options& options, zf::Rng&) {
         MyGame position;

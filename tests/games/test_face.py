@@ -274,7 +274,7 @@ def test_a_position_can_change_so_it_has_no_hash() -> None:
 
 def test_random_games_end_as_many_ways_as_there_are_games(game: zf.games.Game) -> None:
     games = game.random_games(200, seed=1)
-    assert sum(games.num_outcomes_first_player) + games.num_cut_off == games.num_games == 200
+    assert sum(games.num_outcomes_first_player) + games.num_truncated == games.num_games == 200
     assert 0 < games.num_plies <= 200 * game.max_plies
 
 

@@ -9,8 +9,8 @@ import zerofleet as zf
 from zerofleet import _core, config, nets
 from zerofleet.cli import main
 from zerofleet.errors import BadText, Inconsistent, Unsupported
-from zerofleet.run_folders import config_for, create_or_open, find, keep_settings
-from zerofleet.run_games import default_name
+from zerofleet.runs.folder import config_for, create_or_open, find, keep_settings
+from zerofleet.runs.game import default_name
 
 LOSES = PICK.replace("self.picked == 1", "self.picked == 0")
 """The same with other rules: who picks 1 loses."""

@@ -47,7 +47,7 @@ def test_a_person_reads_all_rates():
 
 
 class SlowStarter:
-    """Two batches under way; each takes 2 ms by a clock of its own, the first of all 100 ms."""
+    """Two batches in flight; each takes 2 ms by a clock of its own, the first of all 100 ms."""
 
     def __init__(self):
         self.slots = []
@@ -62,7 +62,7 @@ class SlowStarter:
         return len(self.slots) < 2
 
     @property
-    def num_under_way(self):
+    def num_in_flight(self):
         return len(self.slots)
 
     def submit(self, slot, batch_BN):
@@ -82,7 +82,7 @@ def test_a_rate_is_rows_per_second_without_the_start_and_leaves_nothing_under_wa
     monkeypatch.setattr(calibration, "time", pipeline)
     rate = calibration.rate_of(pipeline, np.zeros((8, 4), np.uint8), calibration.MEASURED_S)
     assert rate == pytest.approx(8 / 0.002)
-    assert pipeline.num_under_way == 0
+    assert pipeline.num_in_flight == 0
 
 
 def test_every_size_is_tried_once_and_a_second_start_reads_what_was_found(

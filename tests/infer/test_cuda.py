@@ -1,4 +1,4 @@
-"""What a GPU answers, by calls and with batches under way. bench/gpu has larger networks."""
+"""What a GPU answers, by calls and with batches in flight. bench/gpu has larger networks."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -47,7 +47,7 @@ def test_what_stays_in_float32_is_multiplied_as_tf32(make_network, exact_product
 def test_batches_under_way_are_each_answered_by_one_version(
     evaluator, make_network, observations_BN, expected
 ):
-    pipeline = evaluator.pipeline(num_slots=4, rows_per_slot=300, num_lanes=2)
+    pipeline = evaluator.pipeline(num_slots=4, rows_per_slot=300, num_streams=2)
     wanted_version, num_answered = {}, 0
 
     def collect():
@@ -67,7 +67,7 @@ def test_batches_under_way_are_each_answered_by_one_version(
         num_rows = 300 if number % 3 else 1 + number
         wanted_version[number % 4] = pipeline.version, num_rows
         pipeline.submit(number % 4, np.resize(observations_BN, (num_rows, 43)))
-    while pipeline.num_under_way:
+    while pipeline.num_in_flight:
         collect()
         num_answered += 1
     assert num_answered == pipeline.counts.num_batches == 60

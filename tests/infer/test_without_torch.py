@@ -13,8 +13,8 @@ from zerofleet.errors import BadBytes, Inconsistent
 from zerofleet.infer.calibration import some_observations
 from zerofleet.infer.exports import fresh_graph
 from zerofleet.infer.load import load_file, network_of
-from zerofleet.network_spec import NetworkSpec
 from zerofleet.weights import BadWeights, all_best, find_best, read_graph, read_weights, write_graph
+from zerofleet.weights.spec import NetworkSpec
 
 BEST = {best.path.parent.name: best for best in all_best()}
 

@@ -8,7 +8,7 @@ import os
 import pytest
 import torch
 
-from zerofleet.nets.layers import FORBIDDEN, Attention, attend_by_products, fuse_attention
+from zerofleet.nets.layers import FORBIDDEN, Attention, attend_by_matmul, fuse_attention
 
 pytest.importorskip("triton")
 
@@ -74,7 +74,7 @@ def compare_with_products(num_tokens, num_heads, bias_kind, number_type, head_wi
         num_heads,
         drawn_bias(bias_kind, num_tokens),
     )
-    wanted = mixed_and_gradient(attend_by_products, both_R3W.double(), *rest)
+    wanted = mixed_and_gradient(attend_by_matmul, both_R3W.double(), *rest)
     found = mixed_and_gradient(attend_by_kernel, both_R3W, *rest)
     for got, one in zip(found, wanted, strict=True):
         assert got.dtype == both_R3W.dtype
@@ -105,7 +105,7 @@ def test_a_gradient_that_is_spread_out_in_memory_is_read_right():
     mixed_grad_RW = torch.randn(64, NUM_POSITIONS * 8, device=DEVICE).t()
     wanted, got = (
         mixed_and_gradient(attend, both_R3W, mixed_grad_RW, 8, 2, None)[1]
-        for attend in (attend_by_products, attend_by_kernel)
+        for attend in (attend_by_matmul, attend_by_kernel)
     )
     torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-5)
 
@@ -127,5 +127,5 @@ def test_only_heads_that_the_kernels_take_are_given_to_them():
     others = [Attention(width, 2, 0) for width in (16, 48, 512)]
     fuse_attention(torch.nn.ModuleList([taken, *others]))
     assert taken.attend is attend_by_kernel
-    assert all(other.attend is attend_by_products for other in others)
+    assert all(other.attend is attend_by_matmul for other in others)
     assert list(taken.state_dict()) == list(Attention(64, 2, 0).state_dict())

@@ -13,8 +13,8 @@ from zerofleet.replay import LimiterState, RateLimiter
 LEAST = 1000
 
 
-def limiter_of(samples_per_position=8.0, state=None):
-    config = ReplayConfig(least_positions=LEAST, samples_per_position=samples_per_position)
+def limiter_of(samples_per_row=8.0, state=None):
+    config = ReplayConfig(min_rows=LEAST, samples_per_row=samples_per_row)
     return RateLimiter(config, state)
 
 
@@ -22,40 +22,40 @@ def may_play(limiter):
     return limiter.wait_to_play(timeout_s=0)
 
 
-def held(limiter, samples_per_position):
+def held(limiter, samples_per_row):
     """Whether the ratio is within 5 % or two of the largest quanta."""
     state = limiter.state
-    due = max(0, state.num_positions - LEAST) * samples_per_position
+    due = max(0, state.num_rows - LEAST) * samples_per_row
     return abs(state.num_samples - due) <= max(0.05 * due, 2 * state.largest_quantum)
 
 
 @pytest.mark.parametrize("self_play_share", [0.02, 0.5, 0.98])
-@pytest.mark.parametrize("samples_per_position", [0.3, 8.0])
+@pytest.mark.parametrize("samples_per_row", [0.3, 8.0])
 def test_the_ratio_holds_under_any_schedule_and_never_do_both_wait(
-    self_play_share, samples_per_position
+    self_play_share, samples_per_row
 ):
     rng = random.Random(1)
-    limiter = limiter_of(samples_per_position)
+    limiter = limiter_of(samples_per_row)
     for _ in range(20_000):
         batch_size = rng.choice([16, 64, 1024])
         trainer_may, self_play_may = limiter.may_train(batch_size), may_play(limiter)
         assert trainer_may or self_play_may
         if rng.random() < self_play_share:
             if self_play_may:
-                limiter.made(rng.randrange(300))
+                limiter.inserted(rng.randrange(300))
         elif trainer_may:
             limiter.trained(batch_size)
-        assert held(limiter, samples_per_position)
+        assert held(limiter, samples_per_row)
     assert limiter.state.num_samples > 10_000
 
 
 def test_nothing_is_trained_before_the_least_fill_nor_paid_for_by_it():
     limiter = limiter_of()
-    limiter.made(LEAST - 1)
+    limiter.inserted(LEAST - 1)
     assert not limiter.may_train(1)
     assert may_play(limiter)
     assert limiter.waiting == "trainer"
-    limiter.made(2)
+    limiter.inserted(2)
     assert limiter.may_train(8)
     assert not limiter.may_train(9)
 
@@ -63,11 +63,11 @@ def test_nothing_is_trained_before_the_least_fill_nor_paid_for_by_it():
 def test_it_says_who_waits():
     limiter = limiter_of()
     assert not limiter.may_train(64)
-    limiter.made(LEAST + 10)
+    limiter.inserted(LEAST + 10)
     limiter.trained(64)
     assert limiter.waiting == "trainer"
     while may_play(limiter):
-        limiter.made(500)
+        limiter.inserted(500)
     assert limiter.waiting == "self-play"
     while not may_play(limiter):
         assert limiter.may_train(64)
@@ -78,16 +78,16 @@ def test_it_says_who_waits():
 def test_finished_episodes_count_although_self_play_has_to_wait():
     limiter = limiter_of()
     while may_play(limiter):
-        limiter.made(500)
-    before = limiter.state.num_positions
-    limiter.made(500)
-    assert limiter.state.num_positions == before + 500
+        limiter.inserted(500)
+    before = limiter.state.num_rows
+    limiter.inserted(500)
+    assert limiter.state.num_rows == before + 500
 
 
 def test_a_batch_larger_than_what_is_left_lets_self_play_go_on():
     limiter = limiter_of()
     for _ in range(200):
-        limiter.made(10)
+        limiter.inserted(10)
     assert not may_play(limiter)
     assert not limiter.may_train(9000)
     assert may_play(limiter)
@@ -98,7 +98,7 @@ def test_positions_wake_a_waiting_trainer():
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(limiter.wait_to_train, 80, timeout_s=10)
         assert not wait([waiting], timeout=0.05).done
-        limiter.made(LEAST + 10)
+        limiter.inserted(LEAST + 10)
         assert waiting.result(timeout=5)
 
 
@@ -106,7 +106,7 @@ def test_training_wakes_waiting_self_play():
     limiter = limiter_of()
     assert not limiter.may_train(80)
     while may_play(limiter):
-        limiter.made(100)
+        limiter.inserted(100)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(limiter.wait_to_play, timeout_s=10)
         assert not wait([waiting], timeout=0.05).done
@@ -117,7 +117,7 @@ def test_training_wakes_waiting_self_play():
 
 def test_it_goes_on_from_its_state_through_json():
     limiter = limiter_of()
-    limiter.made(LEAST + 100)
+    limiter.inserted(LEAST + 100)
     assert limiter.may_train(500)
     limiter.trained(500)
     text = json.dumps(asdict(limiter.state))

@@ -7,7 +7,7 @@ import pytest
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, LogInUse, LogPosition
-from zerofleet.replay.opening import START
+from zerofleet.replay.recovery import START
 from zerofleet.replay.segment import CHECK, FILE_HEAD, crc32
 
 POSITIONS = 10
@@ -32,7 +32,7 @@ def tictactoe(play):
 
 
 def small_files(**settings):
-    return ReplayConfig(segment_bytes=1024, least_positions=1, **settings)
+    return ReplayConfig(segment_bytes=1024, min_rows=1, **settings)
 
 
 def test_what_was_appended_is_there_in_order_when_the_log_is_opened_again(tmp_path, tictactoe):
@@ -41,7 +41,7 @@ def test_what_was_appended_is_there_in_order_when_the_log_is_opened_again(tmp_pa
         for start in range(0, 40, 5):
             assert append(log, episodes[start : start + 5]) == [True] * 5
         position = log.position
-        assert (position.num_episodes, position.num_positions) == (40, 400)
+        assert (position.num_episodes, position.num_rows) == (40, 400)
     assert len(segments(tmp_path)) > 3
     with closing(EpisodeLog(tmp_path, game, small_files())) as log:
         assert (log.report.torn_bytes, log.report.damage) == (0, ())
@@ -72,7 +72,7 @@ def test_the_same_number_of_another_worker_is_another_episode(tmp_path, play):
 
 def test_a_file_is_full_at_its_size_and_whole_old_files_are_removed(tmp_path, tictactoe):
     game, episodes = tictactoe
-    config = small_files(max_log_bytes=3000, window_positions=1)
+    config = small_files(max_log_bytes=3000, capacity_rows=1)
     with closing(EpisodeLog(tmp_path, game, config)) as log:
         for episode in episodes:
             append(log, [episode])
@@ -88,7 +88,7 @@ def test_a_file_is_full_at_its_size_and_whole_old_files_are_removed(tmp_path, ti
 
 def test_what_the_window_needs_stays_even_above_the_size(tmp_path, tictactoe):
     game, episodes = tictactoe
-    config = small_files(max_log_bytes=1024, window_positions=20 * POSITIONS)
+    config = small_files(max_log_bytes=1024, capacity_rows=20 * POSITIONS)
     with closing(EpisodeLog(tmp_path, game, config)) as log:
         for episode in episodes[:35]:
             append(log, [episode])
@@ -106,7 +106,7 @@ def test_what_the_window_needs_stays_even_above_the_size(tmp_path, tictactoe):
 
 def test_an_id_still_counts_once_when_its_file_is_gone(tmp_path, tictactoe):
     game, episodes = tictactoe
-    config = small_files(max_log_bytes=1024, window_positions=1)
+    config = small_files(max_log_bytes=1024, capacity_rows=1)
     with closing(EpisodeLog(tmp_path, game, config)) as log:
         for episode in episodes:
             append(log, [episode])
@@ -168,9 +168,9 @@ def test_a_place_that_is_not_in_the_log_is_refused_and_nothing_is_removed(tmp_pa
         end = log.position
     before = [path.read_bytes() for path in segments(tmp_path)]
     elsewhere = [
-        LogPosition(within.segment, within.offset - 1, within.num_episodes, within.num_positions),
-        LogPosition(end.segment, end.offset + 1, end.num_episodes, end.num_positions),
-        LogPosition(end.segment + 1, end.offset, end.num_episodes, end.num_positions),
+        LogPosition(within.segment, within.offset - 1, within.num_episodes, within.num_rows),
+        LogPosition(end.segment, end.offset + 1, end.num_episodes, end.num_rows),
+        LogPosition(end.segment + 1, end.offset, end.num_episodes, end.num_rows),
     ]
     for until in elsewhere:
         with pytest.raises(zf.errors.Inconsistent, match="cannot be taken back to"):
@@ -199,9 +199,9 @@ def test_a_file_of_another_format_is_refused_by_name(tmp_path, tictactoe):
     EpisodeLog(tmp_path, game, ReplayConfig()).close()
     (path,) = segments(tmp_path)
     text = path.read_bytes()[FILE_HEAD.size + CHECK.size :]
-    head = FILE_HEAD.pack(b"ZFL", 2, len(text))
+    head = FILE_HEAD.pack(b"ZFL", 1, len(text))
     path.write_bytes(head + CHECK.pack(crc32(text, crc32(head))) + text)
-    with pytest.raises(zf.errors.Unsupported, match=r"segment-00000001\.zfl: format 2; .* reads 1"):
+    with pytest.raises(zf.errors.Unsupported, match=r"segment-00000001\.zfl: format 1; .* reads 2"):
         EpisodeLog(tmp_path, game, ReplayConfig())
 
 

@@ -9,7 +9,7 @@ import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import Replay
 
-CONFIG = ReplayConfig(window_positions=150, least_positions=20, segment_bytes=2048)
+CONFIG = ReplayConfig(capacity_rows=150, min_rows=20, segment_bytes=2048)
 
 
 def opened(folder, game, **arguments):
@@ -39,13 +39,13 @@ def connect4(play):
 def test_an_episode_that_comes_twice_counts_once_everywhere(tmp_path, connect4):
     game, episodes = connect4
     with opened(tmp_path, game) as replay:
-        num_positions = replay.accept(episodes[:5])
-        assert num_positions > 20
-        assert replay.accept(episodes[3:6]) < num_positions
-        total = replay.log.position.num_positions
-        assert replay.window.num_added == replay.limiter.state.num_positions == total
+        num_rows = replay.accept(episodes[:5])
+        assert num_rows > 20
+        assert replay.accept(episodes[3:6]) < num_rows
+        total = replay.log.position.num_rows
+        assert replay.buffer.num_added == replay.limiter.state.num_rows == total
         assert replay.accept(episodes[:6]) == 0
-        assert replay.window.num_added == replay.limiter.state.num_positions == total
+        assert replay.buffer.num_added == replay.limiter.state.num_rows == total
 
 
 @pytest.mark.parametrize("num_before", [0, 3, 20])
@@ -79,9 +79,9 @@ def test_gone_on_with_otherwise_no_episode_is_lost_or_counted_twice(tmp_path, co
         checkpoint = replay.state
         replay.accept(episodes[10:20])
         batches(replay, 5)
-        num_positions = replay.log.position.num_positions
+        num_rows = replay.log.position.num_rows
     with opened(tmp_path, game, state=checkpoint) as replay:
-        assert replay.window.num_added == replay.limiter.state.num_positions == num_positions
+        assert replay.buffer.num_added == replay.limiter.state.num_rows == num_rows
         assert replay.limiter.state.num_samples == 3 * 16
         assert replay.accept(episodes[:20]) == 0
 
@@ -96,7 +96,7 @@ def test_an_episode_that_cannot_have_been_played_is_refused_and_with_it_its_batc
             replay.accept([episodes[0], other.encode()])
         with pytest.raises(zf.errors.BadBytes, match="damaged"):
             replay.accept([episodes[0], episodes[1][:-1]])
-        assert replay.log.position.num_episodes == len(replay.window) == 0
+        assert replay.log.position.num_episodes == len(replay.buffer) == 0
 
 
 def test_a_state_that_does_not_fit_is_refused_and_the_log_is_free_again(tmp_path, connect4):

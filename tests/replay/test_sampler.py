@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import zerofleet as zf
-from zerofleet._core import window_rows
+from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig
-from zerofleet.replay import Sampler, Window
+from zerofleet.replay import ReplayBuffer, Sampler
 
 
 def filled(game, episodes):
-    window = Window(game, 100_000)
+    buffer = ReplayBuffer(game, 100_000)
     for episode in episodes:
-        window.add(window_rows(game, [episode]))
-    return window
+        buffer.add(pack_rows(game, [episode]))
+    return buffer
 
 
 def same(one, other):
@@ -25,25 +25,25 @@ def same(one, other):
 
 def test_samples_are_uniform_over_positions(play):
     game, episodes = play("beastybar", 20)
-    window = filled(game, episodes)
-    numbers = np.arange(len(window), dtype=np.float32)
-    window.rows_C["surprise"][: len(window)] = numbers  # marks each position
-    sampler = Sampler(window, game, ReplayConfig(), seed=1)
+    buffer = filled(game, episodes)
+    numbers = np.arange(len(buffer), dtype=np.float32)
+    buffer.rows_C["surprise"][: len(buffer)] = numbers  # marks each position
+    sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
     drawn = np.concatenate([sampler.sample(1000).rows_B["surprise"] for _ in range(100)])
-    counts = np.bincount(drawn.astype(int), minlength=len(window))
-    expected = len(drawn) / len(window)
+    counts = np.bincount(drawn.astype(int), minlength=len(buffer))
+    expected = len(drawn) / len(buffer)
     chi_square = ((counts - expected) ** 2 / expected).sum()
-    degrees = len(window) - 1
+    degrees = len(buffer) - 1
     assert abs(chi_square - degrees) < 4 * np.sqrt(2 * degrees)
 
 
 def test_with_a_share_for_surprise_policies_are_drawn_by_it_and_others_as_before(play):
     game, episodes = play("beastybar", 20)
-    window = filled(game, episodes)
-    rows = window.rows_C[: len(window)]
+    buffer = filled(game, episodes)
+    rows = buffer.rows_C[: len(buffer)]
     with_policy = rows["has_policy"].copy()
-    rows["surprise"] = np.where(with_policy, 1 + np.arange(len(window)) % 2 * 2, 0)
-    sampler = Sampler(window, game, ReplayConfig(surprise_share=0.5), seed=1)
+    rows["surprise"] = np.where(with_policy, 1 + np.arange(len(buffer)) % 2 * 2, 0)
+    sampler = Sampler(buffer, game, ReplayConfig(policy_surprise_weight=0.5), seed=1)
     batches = [sampler.sample(1000) for _ in range(100)]
     surprise = np.concatenate([batch.rows_B["surprise"] for batch in batches])
     has_policy = np.concatenate([batch.rows_B["has_policy"] for batch in batches])
@@ -56,9 +56,9 @@ def test_with_a_share_for_surprise_policies_are_drawn_by_it_and_others_as_before
 
 def test_rows_are_those_of_the_window_and_symmetries_are_uniform(play):
     game, episodes = play("gomoku", 20, options=(("size", 5),))
-    window = filled(game, episodes)
-    known = {row.tobytes() for row in window.rows_C[: len(window)]}
-    batch = Sampler(window, game, ReplayConfig(), seed=1).sample(4000)
+    buffer = filled(game, episodes)
+    known = {row.tobytes() for row in buffer.rows_C[: len(buffer)]}
+    batch = Sampler(buffer, game, ReplayConfig(), seed=1).sample(4000)
     assert len(batch) == 4000
     assert {row.tobytes() for row in batch.rows_B} <= known
     counts = np.bincount(batch.symmetry_B, minlength=8)
@@ -67,11 +67,11 @@ def test_rows_are_those_of_the_window_and_symmetries_are_uniform(play):
 
 def test_a_sampler_goes_on_from_its_state_through_json(play):
     game, episodes = play("connect4", 40)
-    window = filled(game, episodes)
-    sampler = Sampler(window, game, ReplayConfig(), seed=1)
+    buffer = filled(game, episodes)
+    sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
     sampler.sample(100)
     text = json.dumps(sampler.state)
-    again = Sampler(window, game, ReplayConfig(), seed=2)
+    again = Sampler(buffer, game, ReplayConfig(), seed=2)
     assert not same(again.sample(100), sampler.sample(100))
     for each in (sampler, again):
         each.restore(json.loads(text))
@@ -81,8 +81,8 @@ def test_a_sampler_goes_on_from_its_state_through_json(play):
 
 def test_an_empty_window_and_a_state_of_something_else_are_refused(play):
     game, _ = play("connect4", 40)
-    sampler = Sampler(Window(game, 10), game, ReplayConfig(), seed=1)
-    with pytest.raises(zf.errors.Inconsistent, match="window is empty"):
+    sampler = Sampler(ReplayBuffer(game, 10), game, ReplayConfig(), seed=1)
+    with pytest.raises(zf.errors.Inconsistent, match="buffer is empty"):
         sampler.sample(1)
     with pytest.raises(zf.errors.BadText, match="not the state of a sampler"):
         sampler.restore({"bit_generator": "MT19937"})

@@ -12,7 +12,7 @@ from zerofleet import config
 from zerofleet.config import ReplayConfig
 from zerofleet.errors import Unsupported
 from zerofleet.replay import EpisodeLog
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
 
 
 @pytest.fixture(autouse=True)

@@ -168,8 +168,8 @@ def test_bad_settings_and_answers_are_refused_by_name():
     game = zf.games.get("connect4")
     with pytest.raises(zf.errors.Unsupported, match="did you mean temperature"):
         list(zf.selfplay.play(game, num_episodes=1, temprature=1))
-    with pytest.raises(zf.errors.BadText, match="full_search_share must be"):
-        list(zf.selfplay.play(game, num_episodes=1, full_search_share=2))
+    with pytest.raises(zf.errors.BadText, match="full_search_probability must be"):
+        list(zf.selfplay.play(game, num_episodes=1, full_search_probability=2))
 
     def short(observations):
         return np.zeros((1, 7), np.float32), np.zeros((1, 3), np.float32)
@@ -306,7 +306,7 @@ def test_the_temperature_drops_after_turns_however_many_decisions_they_have():
     game = zf.games.get("backgammon")
     early, late = [], []
     for data in zf.selfplay.play(
-        game, "hash", num_episodes=20, whole_turns=True, temperature=1e3, temperature_drop_move=4
+        game, "hash", num_episodes=20, afterstates=True, temperature=1e3, temperature_drop_move=4
     ):
         episode = zf.games.Episode.decode(data)
         movers = [position.to_move for position in episode.positions(game)]

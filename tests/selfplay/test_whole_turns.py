@@ -12,7 +12,7 @@ from zerofleet.infer import make_evaluator
 
 GAME = zf.games.get("backgammon", checkers=3)
 REWARDS = np.array([outcome.reward for outcome in GAME.outcomes])
-NO_LUCK = {"whole_turns": True, "temperature": 0, "final_temperature": 0}
+NO_LUCK = {"afterstates": True, "temperature": 0, "final_temperature": 0}
 
 
 def episodes_of(evaluator, num_games):
@@ -56,5 +56,5 @@ def test_the_value_found_is_that_of_the_mover():
 
 
 def test_a_game_with_hidden_hands_is_refused():
-    with pytest.raises(Unsupported, match="whole_turns is for games in which nothing is hidden"):
+    with pytest.raises(Unsupported, match="afterstates is for games in which nothing is hidden"):
         _core.SelfPlay(zf.games.get("beastybar"), NO_LUCK, 1, 1, 0, None, 1, 0)

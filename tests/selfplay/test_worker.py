@@ -10,7 +10,7 @@ import zerofleet as zf
 from zerofleet import _core, infer, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.errors import Inconsistent
-from zerofleet.infer.pipeline import CallingLane, Pipeline, by_turns
+from zerofleet.infer.pipeline import CallingStream, Pipeline, lockstep
 from zerofleet.selfplay.worker import Worker
 
 GAME = zf.games.get("connect4")
@@ -23,18 +23,20 @@ def network():
     return nets.build(GAME, "tiny", channels=8, num_blocks=2).eval()
 
 
-class WatchedLane(CallingLane):
-    """Knows how many of its kind are under way, and how many there were at most."""
+class WatchedStream(CallingStream):
+    """Knows how many of its kind are in flight, and how many there were at most."""
 
-    num_under_way = most_under_way = 0
+    num_in_flight = most_in_flight = 0
 
     def start(self, slot, observations_BN):
         super().start(slot, observations_BN)
-        WatchedLane.num_under_way += 1
-        WatchedLane.most_under_way = max(WatchedLane.most_under_way, WatchedLane.num_under_way)
+        WatchedStream.num_in_flight += 1
+        WatchedStream.most_in_flight = max(
+            WatchedStream.most_in_flight, WatchedStream.num_in_flight
+        )
 
     def finish(self):
-        WatchedLane.num_under_way -= 1
+        WatchedStream.num_in_flight -= 1
         return super().finish()
 
 
@@ -76,14 +78,14 @@ def test_a_batch_has_views_of_both_players(network):
     assert observers[150:] == [{0, 1}] * 50
 
 
-@pytest.mark.parametrize("num_lanes", [1, 2])
+@pytest.mark.parametrize("num_streams", [1, 2])
 @pytest.mark.parametrize("num_threads", [0, 1])
 def test_every_lane_is_used_whole_games_come_out_and_new_weights_are_taken_up(
-    network, num_lanes, num_threads
+    network, num_streams, num_threads
 ):
     evaluator, bus = infer.TorchEvaluator(network, version=1), MemoryBus()
-    WatchedLane.num_under_way = WatchedLane.most_under_way = 0
-    pipeline = Pipeline(evaluator, [WatchedLane(evaluator) for _ in range(num_lanes)])
+    WatchedStream.num_in_flight = WatchedStream.most_in_flight = 0
+    pipeline = Pipeline(evaluator, [WatchedStream(evaluator) for _ in range(num_streams)])
     worker = make_worker(pipeline, bus, num_threads=num_threads)
     worker.start()
     early = take_episodes(bus, 8)
@@ -95,7 +97,7 @@ def test_every_lane_is_used_whole_games_come_out_and_new_weights_are_taken_up(
         episode.verify(GAME)
     assert max(versions_in(early)) == 1
     assert 2 in versions_in(late[-12:])
-    assert WatchedLane.most_under_way == num_lanes
+    assert WatchedStream.most_in_flight == num_streams
     assert worker.times.num_inferences == worker.pipeline.counts.num_rows > 0
 
 
@@ -107,7 +109,7 @@ def test_while_it_may_not_play_nothing_moves_and_what_is_finished_is_sent(networ
             time.sleep(timeout_s)
         return allowed[0]
 
-    worker = make_worker(by_turns(infer.TorchEvaluator(network)), bus, may_play)
+    worker = make_worker(lockstep(infer.TorchEvaluator(network)), bus, may_play)
     worker.start()
     take_episodes(bus, 4)
     allowed[0] = False
@@ -124,7 +126,7 @@ def test_while_it_may_not_play_nothing_moves_and_what_is_finished_is_sent(networ
 
 def test_a_fault_of_the_evaluator_ends_every_role(network):
     bus = MemoryBus()
-    worker = make_worker(by_turns(infer.TorchEvaluator(network)), bus)
+    worker = make_worker(lockstep(infer.TorchEvaluator(network)), bus)
     bus.publish_weights(2, {"wrong": torch.zeros(1)})
     worker.start()
     worker.join()

@@ -1,4 +1,4 @@
-"""A user's own game in Python, small enough to know by heart."""
+"""A custom game in Python, small enough to know by heart."""
 
 import zerofleet as zf
 

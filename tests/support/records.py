@@ -5,7 +5,7 @@ from typing import Any
 
 def status_values(**given: Any) -> dict[str, Any]:
     names = (
-        *("elapsed_s", "games", "positions", "inference_s", "search_s", "waiting_to_play_s"),
+        *("elapsed_s", "games", "rows", "inference_s", "search_s", "waiting_to_play_s"),
         *("training_s", "intake_s", "waiting_to_train_s"),
     )
     return dict.fromkeys(names, 0) | given

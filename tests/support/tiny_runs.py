@@ -5,12 +5,12 @@ TINY_RUN = [
     "selfplay.num_groups=1",
     "selfplay.games_per_group=16",
     "network.preset=tiny",
-    "replay.least_positions=200",
-    "replay.window_positions=1000",
+    "replay.min_rows=200",
+    "replay.capacity_rows=1000",
     "train.batch_size=32",
     "train.checkpoint_every_minutes=null",
     "run.num_threads=2",
-    "rating.every=0",
+    "rating.interval_minutes=0",
     "rating.final_games=0",
 ]
 """Settings for tic-tac-toe; checkpoints by steps alone, no ratings."""

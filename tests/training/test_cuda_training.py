@@ -8,10 +8,10 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
-from zerofleet._core import window_rows
+from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig, TrainConfig
-from zerofleet.nets.layers import Attention, attend_by_products
-from zerofleet.replay import Sampler, Window
+from zerofleet.nets.layers import Attention, attend_by_matmul
+from zerofleet.replay import ReplayBuffer, Sampler
 from zerofleet.training import NotFinite, Trainer
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
@@ -21,10 +21,10 @@ CUDA = torch.device("cuda")
 
 
 def batches_of(game, num_batches, batch_size=SETTINGS.batch_size):
-    window = Window(game, 1000)
+    buffer = ReplayBuffer(game, 1000)
     games = zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=4, num_threads=0)
-    window.add(window_rows(game, [zf.games.Episode.decode(data) for data in games]))
-    sampler = Sampler(window, game, ReplayConfig(), seed=1)
+    buffer.add(pack_rows(game, [zf.games.Episode.decode(data) for data in games]))
+    sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
 
 
@@ -37,8 +37,8 @@ def without_kernel(trainer):
     """The same trainer; its network attends by plain products."""
     for module in trainer.network.modules():
         if isinstance(module, Attention):
-            assert module.attend is not attend_by_products
-            module.attend = attend_by_products
+            assert module.attend is not attend_by_matmul
+            module.attend = attend_by_matmul
     return trainer
 
 
@@ -52,7 +52,7 @@ def test_what_was_compiled_ahead_is_not_compiled_again():
     torch._dynamo.reset()  # what other tests compiled
     game = zf.games.get("beastybar")
     trainer = new_trainer(game, compiles=True)
-    sampler = Sampler(Window(game, 1000), game, ReplayConfig(), seed=1)
+    sampler = Sampler(ReplayBuffer(game, 1000), game, ReplayConfig(), seed=1)
     before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     trainer.compile_ahead(sampler.blank(SETTINGS.batch_size))
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before + 1
@@ -85,8 +85,8 @@ def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):
         assert got.pop("policy_accuracy") == pytest.approx(wanted.pop("policy_accuracy"), abs=0.1)
         assert got == pytest.approx(wanted, abs=2e-3)
         assert report.learning_rate == one.learning_rate
-    for key, value in on_cpu.average.items():
-        gap = (on_gpu.average[key].cpu().float() - value.float()).norm()
+    for key, value in on_cpu.ema.items():
+        gap = (on_gpu.ema[key].cpu().float() - value.float()).norm()
         assert gap <= 5e-3 * (1 + value.float().norm()), key
 
 

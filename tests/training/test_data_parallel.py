@@ -14,10 +14,10 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
-from zerofleet._core import window_rows
+from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import Inconsistent
-from zerofleet.replay import Sampler, Window
+from zerofleet.replay import ReplayBuffer, Sampler
 from zerofleet.training import NotFinite, ProcessLost, Trainer, train_together
 
 SETTINGS = TrainConfig(learning_rate=3e-3, warmup_steps=5, schedule="cosine")
@@ -41,10 +41,10 @@ def together(trainer, num_processes=2):
 def batches_of(game, num_batches, batch_size=48):
     # So many games that hardly an action is met only where it is forced: its gradients would be
     # rounding alone, of which Adam makes whole steps.
-    window = Window(game, 10_000)
+    buffer = ReplayBuffer(game, 10_000)
     for data in zf.selfplay.play(game, "hash", num_episodes=64, num_simulations=4, num_threads=0):
-        window.add(window_rows(game, [zf.games.Episode.decode(data)]))
-    sampler = Sampler(window, game, ReplayConfig(), seed=1)
+        buffer.add(pack_rows(game, [zf.games.Episode.decode(data)]))
+    sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
 
 
@@ -67,8 +67,8 @@ def assert_same_course(reports, expected, trainer, of_one, weights_differ_by=1e-
     for report, one in zip(reports, expected, strict=True):
         assert report.values == pytest.approx(one.values, abs=1e-4)
         assert report.learning_rate == one.learning_rate
-    for name, value in of_one.average.items():
-        gap = (trainer.average[name].float() - value.float()).norm()
+    for name, value in of_one.ema.items():
+        gap = (trainer.ema[name].float() - value.float()).norm()
         assert gap <= weights_differ_by * (1 + value.float().norm()), name
 
 
@@ -86,8 +86,8 @@ def test_two_processes_learn_what_one_does_from_the_same_batches(name):
         reports = trained(two, batches)
     assert_same_course(reports, expected, two, one)
     # They agree to 1e-3, after having moved a hundred times as far.
-    begun = new_trainer(game).average
-    moved = [(two.average[name] - each).norm() / (1 + each.norm()) for name, each in begun.items()]
+    begun = new_trainer(game).ema
+    moved = [(two.ema[name] - each).norm() / (1 + each.norm()) for name, each in begun.items()]
     assert max(moved) > 0.1
 
 
@@ -181,7 +181,6 @@ def test_a_number_that_is_not_finite_in_one_share_stops_all():
 ENDLESS = """
 import time, torch, zerofleet as zf
 from zerofleet import nets, training
-from zerofleet.config import TrainConfig
 network = nets.build(zf.games.get("connect4"), "tiny")
 trainer = training.Trainer(network, TrainConfig(), torch.device("cpu"))
 with training.train_together(trainer, ["cpu", "cpu"], num_threads=1, seed=1):

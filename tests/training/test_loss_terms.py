@@ -7,10 +7,10 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets, plugins
-from zerofleet._core import window_rows
+from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import BadText, Inconsistent
-from zerofleet.replay import Sampler, Window
+from zerofleet.replay import ReplayBuffer, Sampler
 from zerofleet.training import Trainer, register_loss_term, train_together
 
 GAME = zf.games.get("connect4")
@@ -24,10 +24,10 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def batch():
-    window = Window(GAME, 1000)
+    buffer = ReplayBuffer(GAME, 1000)
     for data in zf.selfplay.play(GAME, "hash", num_episodes=8, num_simulations=4, num_threads=0):
-        window.add(window_rows(GAME, [zf.games.Episode.decode(data)]))
-    return Sampler(window, GAME, ReplayConfig(), seed=1).sample(32)
+        buffer.add(pack_rows(GAME, [zf.games.Episode.decode(data)]))
+    return Sampler(buffer, GAME, ReplayConfig(), seed=1).sample(32)
 
 
 def trainer_with(preset="tiny", **weights):

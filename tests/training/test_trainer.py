@@ -10,15 +10,15 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
-from zerofleet._core import window_rows
+from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import Inconsistent
-from zerofleet.replay import Batch, RowFormat, Sampler, Window
+from zerofleet.replay import Batch, ReplayBuffer, RowFormat, Sampler
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
 from zerofleet.training.loss import compute_losses
 from zerofleet.training.step import Step
 from zerofleet.training.trainer import learning_rate_share
-from zerofleet.training.unpack import PackedRows, Unpacker
+from zerofleet.training.unpack import PackedBatch, Unpacker
 
 GAME = zf.games.get("connect4")
 SETTINGS = TrainConfig(batch_size=64, learning_rate=3e-3, warmup_steps=5)
@@ -33,11 +33,11 @@ def one_thread():
 
 def batch_of(episodes, game=GAME):
     """All rows of these episodes as one batch; the value target is how the game ended."""
-    window = Window(game, 10_000)
+    buffer = ReplayBuffer(game, 10_000)
     for data in episodes:
-        window.add(window_rows(game, [zf.games.Episode.decode(data)]))
-    rows_B, final_BN = window.take(window.slots(np.arange(len(window))[::-1]))
-    as_it_is_B = np.zeros(len(window), np.int64)
+        buffer.add(pack_rows(game, [zf.games.Episode.decode(data)]))
+    rows_B, final_BN = buffer.take(buffer.slots(np.arange(len(buffer))[::-1]))
+    as_it_is_B = np.zeros(len(buffer), np.int64)
     return Batch(rows_B, final_BN, as_it_is_B, RowFormat.of(game, search_share=0.0))
 
 
@@ -140,8 +140,8 @@ def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
     for _ in range(4):
         expected, got = stepped(undisturbed, batch), stepped(after, batch)
         assert got == expected
-    for name, value in undisturbed.average.items():
-        assert torch.equal(value, after.average[name])
+    for name, value in undisturbed.ema.items():
+        assert torch.equal(value, after.ema[name])
 
 
 def test_a_checkpoint_of_another_network_is_refused():
@@ -156,12 +156,12 @@ def test_a_number_that_is_not_finite_stops_and_keeps_the_weights():
     batch = batch_of(played(GAME, 3))
     trainer = new_trainer()
     trainer.step(batch)
-    kept = {name: value.clone() for name, value in trainer.average.items()}
+    kept = {name: value.clone() for name, value in trainer.ema.items()}
     parameters = [value.clone() for value in trainer.network.parameters()]
     with pytest.raises(NotFinite, match=r"step 2: loss.*weights of step 1 are kept"):
         trainer.step(not_finite(batch))
     assert trainer.step_count == 1
-    for name, value in trainer.average.items():
+    for name, value in trainer.ema.items():
         assert torch.equal(value, kept[name])
     for value, before in zip(trainer.network.parameters(), parameters, strict=True):
         assert torch.equal(value, before)
@@ -179,7 +179,7 @@ def test_unread_steps_after_one_that_is_not_finite_change_nothing():
         trainer.step(bad)
     assert trainer.step_count == 6
     with pytest.raises(NotFinite, match=r"step 4: loss.*weights of step 3 are kept"):
-        trainer.copy_average()
+        trainer.copy_ema()
     assert trainer.step_count == 3
     assert [report.step for report in trainer.take_reports()] == [1, 2, 3]
     trainer.step(batch)
@@ -218,7 +218,7 @@ def test_the_rate_rises_then_falls_along_a_cosine_to_the_end_of_the_run():
 def test_only_legal_actions_share_the_probability():
     batch = batch_of(played(GAME, 3))
     network = nets.build(GAME, "tiny").eval()
-    tensors = Unpacker(batch.format, CPU)(PackedRows.of(batch))
+    tensors = Unpacker(batch.format, CPU)(PackedBatch.of(batch))
     output = network(tensors.observations_BN)
     one_legal_BA = torch.zeros_like(tensors.legal_BA)
     one_legal_BA[:, 3] = 1
@@ -233,11 +233,11 @@ def test_a_step_that_is_tried_out_on_a_blank_batch_changes_nothing():
     network = nets.build(GAME, "tiny").train()
     step = Step(network, SETTINGS, CPU, compiles=False)
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    blank = Sampler(Window(GAME, 10), GAME, ReplayConfig(), seed=1).blank(8)
-    rows = Unpacker(blank.format, CPU)(PackedRows.of(blank))
+    blank = Sampler(ReplayBuffer(GAME, 10), GAME, ReplayConfig(), seed=1).blank(8)
+    rows = Unpacker(blank.format, CPU)(PackedBatch.of(blank))
     assert rows.observations_BN.shape == (8, GAME.observation_bytes)
     step.try_out(rows)
-    for kept in (network.state_dict(), step.average):
+    for kept in (network.state_dict(), step.ema):
         assert all(torch.equal(kept[name], value) for name, value in before.items())
     assert not step.optimizer.state_dict()["state"]
     assert all(parameter.grad is None for parameter in network.parameters())

@@ -10,26 +10,26 @@ import torch
 from played_games import played
 
 import zerofleet as zf
-from zerofleet._core import window_rows
+from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig
-from zerofleet.replay import Sampler, Window
+from zerofleet.replay import ReplayBuffer, Sampler
 from zerofleet.replay.replay import rows_of
-from zerofleet.training.unpack import PackedRows, TensorBatch, Unpacker
+from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
 
 CPU = torch.device("cpu")
 
 
 def filled(game, episodes):
-    window = Window(game, 100_000)
+    buffer = ReplayBuffer(game, 100_000)
     for episode in episodes:
-        window.add(window_rows(game, [episode]))
-    return window
+        buffer.add(pack_rows(game, [episode]))
+    return buffer
 
 
-def unpacked(window, game, config, batch_size):
-    """So many samples of a window, as arrays."""
-    batch = Sampler(window, game, config, seed=1).sample(batch_size)
-    tensors = Unpacker(batch.format, CPU)(PackedRows.of(batch))
+def unpacked(buffer, game, config, batch_size):
+    """So many samples of a buffer, as arrays."""
+    batch = Sampler(buffer, game, config, seed=1).sample(batch_size)
+    tensors = Unpacker(batch.format, CPU)(PackedBatch.of(batch))
     return TensorBatch(*(tensor.numpy() for tensor in tensors.fields()))
 
 
@@ -66,7 +66,7 @@ def scripted_connect4(columns, num_simulations=8):
 def test_who_won_has_the_target_win_and_the_other_loss_from_both_seats(columns, winner):
     game, episode = scripted_connect4(columns)
     names = [outcome.name for outcome in game.outcomes]
-    config = ReplayConfig(value_target_search_share=0)
+    config = ReplayConfig(value_target_q_ratio=0)
     batch = unpacked(filled(game, [episode]), game, config, 256)
     seen = set()
     for observation, target, final in zip(
@@ -92,7 +92,7 @@ def test_the_search_has_its_share_of_the_value_target_where_there_was_one():
     ended = np.eye(3)[rows.outcome]
     found = rows.search_outcomes / 65535
     for share in (0.0, 0.25, 1.0):
-        config = ReplayConfig(value_target_search_share=share)
+        config = ReplayConfig(value_target_q_ratio=share)
         batch = unpacked(filled(game, [episode]), game, config, 512)
         expected = np.where(searched[:, None], (1 - share) * ended + share * found, ended)
         plies = np.count_nonzero(batch.observations_BN[:, :9], axis=1)
@@ -105,22 +105,22 @@ def test_a_search_share_that_is_no_number_does_not_touch_rows_without_a_search()
     batch = Sampler(filled(game, episodes), game, ReplayConfig(), seed=1).sample(64)
     batch.rows_B["search_outcomes"] = 0
     row_format = dataclasses.replace(batch.format, search_share=math.nan)
-    rows = Unpacker(row_format, CPU)(PackedRows.of(batch))
+    rows = Unpacker(row_format, CPU)(PackedBatch.of(batch))
     assert rows.outcome_target_BO.sum(dim=1).tolist() == [1] * 64
 
 
 def test_what_comes_before_an_exploratory_action_learns_from_searches_alone():
     game, (episode,) = played("connect4", 1)
-    config = ReplayConfig(value_target_cut_exploratory=True, value_target_search_share=0.5)
-    window = Window(game, 1000)
-    window.add(rows_of(game, [episode], config))
-    rows = window.rows_C[: len(window)]
+    config = ReplayConfig(value_target_cut_exploratory=True, value_target_q_ratio=0.5)
+    buffer = ReplayBuffer(game, 1000)
+    buffer.add(rows_of(game, [episode], config))
+    rows = buffer.rows_C[: len(buffer)]
     is_cut = rows["outcome"] == len(game.outcomes)
-    assert 0 < np.count_nonzero(is_cut) < len(window)
+    assert 0 < np.count_nonzero(is_cut) < len(buffer)
     ended = np.eye(4)[rows["outcome"], :3]
     found = rows["search_outcomes"] / 65535
     share = np.where(is_cut, 1, 0.5)[:, None]
-    batch = unpacked(window, game, config, 512)
+    batch = unpacked(buffer, game, config, 512)
     plies = np.count_nonzero(batch.observations_BN[:, :42], axis=1)
     expected = ended + share * (found - ended)
     assert batch.outcome_target_BO == pytest.approx(expected[plies], abs=1e-6)
@@ -178,7 +178,7 @@ def test_a_symmetry_of_a_sample_is_the_game_played_that_way_round(name, size):
 
 
 def test_moves_without_a_full_search_train_the_value_only():
-    game, episodes = played("connect4", 40, full_search_share=0.5, cheap_simulations=2)
+    game, episodes = played("connect4", 40, full_search_probability=0.5, fast_simulations=2)
     batch = unpacked(filled(game, episodes), game, ReplayConfig(), 2000)
     value_only = batch.has_policy_B == 0
     assert 0.3 < value_only.mean() < 0.8

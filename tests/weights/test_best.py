@@ -12,7 +12,7 @@ import zerofleet as zf
 from zerofleet import config, nets
 from zerofleet.errors import BadBytes, Unsupported
 from zerofleet.metrics import MetricsLog
-from zerofleet.run_folders import create_or_open
+from zerofleet.runs.folder import create_or_open
 from zerofleet.weights import Weights, WeightsStore, all_best, best_folder, find_best
 
 PROJECT = Path(__file__).parents[2]

@@ -24,13 +24,12 @@ from zerofleet.arena.players import (
     searching,
     with_budget,
 )
-from zerofleet.config import unknown_name
+from zerofleet.config import MOST_SEED, unknown_name
 from zerofleet.errors import BadText, TooLarge, Unsupported, ZerofleetError
 from zerofleet.games import Game, Position, get, names
 from zerofleet.games.registry import as_utf8
 from zerofleet.search import Analysis, CoreEvaluatorName, Evaluate, RunningSearch
 from zerofleet.search.evaluate import evaluate_checked
-from zerofleet.settings import MOST_SEED
 
 MOST_LINE_BYTES = 1 << 20
 MOST_EVALUATORS = 8

@@ -178,9 +178,9 @@ def draw_decisions(
     found: list[Decision] = []
     for first in count(step=num_games):
         games = [PairedGame(game, seed, first + number, 0, []) for number in range(num_games)]
-        while under_way := [each for each in games if each.goes_on]:
-            on_progress("games played", num_games - len(under_way), num_games)
-            ask(player, under_way)
+        while in_flight := [each for each in games if each.goes_on]:
+            on_progress("games played", num_games - len(in_flight), num_games)
+            ask(player, in_flight)
         for each in games:
             found += decisions_of(game, each.pair, each.ids)
         if len(found) >= num_decisions:

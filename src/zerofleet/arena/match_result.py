@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from zerofleet.arena.statistics import Estimate, estimate
+from zerofleet.config import game_text
 from zerofleet.games import Game
-from zerofleet.settings import game_text
 
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """What a pair can bring: the mean of its two games."""
@@ -16,14 +16,14 @@ class PlayedGame:
     """One game, in the view of the player named first."""
 
     reward_first_named: float
-    """0 where the game was cut off."""
+    """0 where the game was truncated."""
     was_cut_off: bool
     episode: bytes
     """The replayable record."""
 
     @property
     def score_first_named(self) -> float:
-        """Win 1, draw 0.5, loss 0; a game that was cut off is a draw."""
+        """Win 1, draw 0.5, loss 0; a game that was truncated is a draw."""
         return 0.5 + 0.5 * ((self.reward_first_named > 0) - (self.reward_first_named < 0))
 
 
@@ -52,11 +52,11 @@ class Match:
 
     @property
     def draws(self) -> int:
-        """Games that were cut off among them."""
+        """Games that were truncated among them."""
         return self.num_games - self.wins - self.losses
 
     @property
-    def num_cut_off(self) -> int:
+    def num_truncated(self) -> int:
         """Games that came to max_plies."""
         return sum(game.was_cut_off for game in self.played)
 
@@ -106,8 +106,10 @@ class Match:
             f"{reward_unit(self.game)}  {points.mean:+.3f} per game  "
             f"({points.low:+.3f} to {points.high:+.3f})",
         ]
-        if self.num_cut_off:
-            lines.append(f"cut off {self.num_cut_off} games at {self.game.max_plies} plies: draws")
+        if self.num_truncated:
+            lines.append(
+                f"truncated {self.num_truncated} games at {self.game.max_plies} plies: draws"
+            )
         return "\n".join(lines)
 
 

@@ -11,13 +11,13 @@ from threading import Event
 from zerofleet._core import CHANCE, OVER
 from zerofleet.arena.match_result import PlayedGame
 from zerofleet.arena.player import Player
+from zerofleet.config import MOST_SEED
 from zerofleet.errors import IllegalAction, Inconsistent
 from zerofleet.games import Episode, Game
-from zerofleet.settings import MOST_SEED
 
 
 class PairedGame:
-    """A game under way. `first_seat` is who the player named first is here: 0 or 1."""
+    """A game in flight. `first_seat` is who the player named first is here: 0 or 1."""
 
     def __init__(
         self, game: Game, seed: int, pair: int, first_seat: int, opening: Sequence[int]
@@ -103,15 +103,15 @@ def play_pairs(
         for pair, opening in openings.items()
         for first_seat in (0, 1)
     ]
-    under_way = [each for each in games if each.goes_on]
-    while under_way:
+    in_flight = [each for each in games if each.goes_on]
+    while in_flight:
         for named, player in enumerate(players):
             if stop.is_set():
                 return []
-            ask(player, [each for each in under_way if each.waits_for(named)])
-        still_under_way = [each for each in under_way if each.goes_on]
-        on_moves(len(under_way) - len(still_under_way))
-        under_way = still_under_way
+            ask(player, [each for each in in_flight if each.waits_for(named)])
+        still_under_way = [each for each in in_flight if each.goes_on]
+        on_moves(len(in_flight) - len(still_under_way))
+        in_flight = still_under_way
     return [each.result() for each in games]
 
 

@@ -33,9 +33,9 @@ from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.infer.load import MOST_DIGITS, MOST_SHOWN, load_named, weights_named
-from zerofleet.network_spec import NetworkSpec, refuse_mismatch
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import find_best
+from zerofleet.weights.spec import NetworkSpec, refuse_mismatch
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator

@@ -4,8 +4,8 @@ from io import BytesIO
 from pathlib import Path
 
 from zerofleet.arena.ratings import ANCHOR, Ratings
-from zerofleet.files import write_output
-from zerofleet.settings import game_text
+from zerofleet.config import game_text
+from zerofleet.storage import write_output
 
 
 def draw_ratings(ratings: Ratings, path: Path) -> None:

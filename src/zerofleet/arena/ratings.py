@@ -9,10 +9,10 @@ from zerofleet.arena.elo import PairScores, fit_elo
 from zerofleet.arena.match import match
 from zerofleet.arena.match_result import Match
 from zerofleet.arena.players import game_of
+from zerofleet.config import game_text
 from zerofleet.errors import BadText
 from zerofleet.games import Game
 from zerofleet.infer.load import weights_named
-from zerofleet.settings import game_text
 from zerofleet.weights import refusing_older_weights
 
 ANCHOR = "random"

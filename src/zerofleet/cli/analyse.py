@@ -21,9 +21,9 @@ from zerofleet.cli.arguments import (
     position_of,
 )
 from zerofleet.cli.output import print_table
+from zerofleet.config import game_text
 from zerofleet.errors import BadText
 from zerofleet.games import Game
-from zerofleet.settings import game_text
 
 STANDARD_INPUT = 0
 CHUNK_BYTES = 1 << 16

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from zerofleet.config import MOST_SEED
 from zerofleet.errors import BadText
 from zerofleet.games import Game, GameRecord, Position, get, read_games
 from zerofleet.games.formats import FORMATS
 from zerofleet.games.registry import as_utf8
 from zerofleet.printing import say
-from zerofleet.settings import MOST_SEED
 
 GameName = Annotated[
     str,

@@ -35,6 +35,6 @@ def check(
         raise
     print(
         f"no fault in {report.num_games} games, {report.num_plies} plies "
-        f"(longest game {report.longest}, truncated {report.num_cut_off}, "
+        f"(longest game {report.longest}, truncated {report.num_truncated}, "
         f"draws of hidden cards tested {report.num_resampling_tests})"
     )

@@ -9,9 +9,9 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from zerofleet.arena import gnubg
-from zerofleet.cli.runs import size_text
 from zerofleet.errors import Unsupported
 from zerofleet.games.build import compiler_version, find_compiler
+from zerofleet.printing import size_text
 
 CPU_INFO = Path("/proc/cpuinfo")
 MEMORY_INFO = Path("/proc/meminfo")

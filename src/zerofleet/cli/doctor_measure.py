@@ -20,7 +20,7 @@ NUM_GAMES = 16
 """To train on."""
 STEPS_AT_ONCE = 8
 """Before a GPU is waited for."""
-REPLAY = ReplayConfig(window_positions=4096, least_positions=1)
+REPLAY = ReplayConfig(capacity_rows=4096, min_rows=1)
 
 
 def measurements(seconds: float) -> dict[str, str]:

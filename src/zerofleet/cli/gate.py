@@ -11,7 +11,7 @@ from zerofleet.cli.progress import games_progress
 from zerofleet.errors import BadText
 from zerofleet.games import Game
 from zerofleet.printing import say
-from zerofleet.run_folders import find
+from zerofleet.runs.folder import find
 
 EXIT_STATUS = {"accepted": 0, "rejected": 1, "undecided": 3}
 

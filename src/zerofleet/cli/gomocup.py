@@ -11,8 +11,8 @@ from zerofleet.arena.players import SearchText, refuse_unknown
 from zerofleet.errors import Inconsistent
 from zerofleet.games import get
 from zerofleet.infer.load import weights_named
-from zerofleet.network_spec import NetworkSpec
-from zerofleet.run_folders import BEST
+from zerofleet.runs.folder import BEST
+from zerofleet.weights.spec import NetworkSpec
 
 
 def gomocup(

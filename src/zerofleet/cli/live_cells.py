@@ -5,14 +5,10 @@ import math
 from zerofleet.config import Config
 from zerofleet.fleet.pace import Pace
 from zerofleet.fleet.screen import gpu_texts
-from zerofleet.metrics import Record
+from zerofleet.metrics import PARTS_OF_POLICY_LOSS, Record
 
 LEAST_SHARE_SHOWN = 0.005
 UNKNOWN = "-"
-
-PARTS_OF_POLICY_LOSS = {"target_entropy": "target entropy", "policy_kl": "KL to target"}
-"""What the policy loss is the sum of, by name in the metrics: it rises with the first where targets
-become less sharp, with the second where the network misses them."""
 
 
 def self_play_cells(
@@ -37,8 +33,8 @@ def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str,
     if status is None or pace is None:
         return UNKNOWN, "", ""
     return (
-        f"{status['inferences']:,} positions",
-        f"{pace.inferences_per_s:,.0f} positions/s\nqueue {1000 * pace.queue_s:.1f} ms",
+        f"{status['inferences']:,} leaves",
+        f"{pace.inferences_per_s:,.0f} leaves/s\nqueue {1000 * pace.queue_s:.1f} ms",
         "\n".join([f"busy {pace.device_busy:.0%}, fill {pace.batch_fill:.0%}", *gpu_texts(status)]),
     )
 
@@ -46,11 +42,11 @@ def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str,
 def replay_cells(status: Record | None, config: Config) -> tuple[str, str, str]:
     if status is None:
         return UNKNOWN, "", ""
-    least = config.replay.least_positions
-    filling = status["positions"] < least
+    least = config.replay.min_rows
+    filling = status["rows"] < least
     return (
-        f"{status['positions']:,} positions",
-        f"window {min(1, status['window'] / config.replay.window_positions):.0%} full",
+        f"{status['rows']:,} rows",
+        f"buffer {min(1, status['buffer_rows'] / config.replay.capacity_rows):.0%} full",
         f"waits for {least:,}" if filling else "",
     )
 
@@ -120,13 +116,13 @@ def left_text(config: Config, status: Record | None, pace: Pace | None, elapsed_
             for limit, reached, per_s in (
                 (stop.steps, status["step"], pace.steps_per_s),
                 (stop.games, status["games"], pace.games_per_s),
-                (stop.positions, status["positions"], pace.positions_per_s),
+                (stop.rows, status["rows"], pace.rows_per_s),
             )
             if limit is not None and per_s > 0
         ]
     if seconds:
         return f"{clock_text(math.ceil(max(0.0, min(seconds))))} left"
-    if (stop.steps, stop.games, stop.positions) == (None, None, None):
+    if (stop.steps, stop.games, stop.rows) == (None, None, None):
         return "Ctrl-C ends it"
     return "time left not known yet"
 

@@ -21,8 +21,8 @@ from zerofleet.cli.arguments import (
     refuse_unwritable,
 )
 from zerofleet.cli.progress import games_progress
-from zerofleet.files import write_output
 from zerofleet.printing import say
+from zerofleet.storage import write_output
 
 
 def match(

@@ -13,12 +13,12 @@ from zerofleet.arena import player
 from zerofleet.cli.arguments import GameName, GameOptions, game_of
 from zerofleet.cli.play_game import Board, Habits
 from zerofleet.cli.play_record import GameRecord, read_record
+from zerofleet.config import MOST_SEED, game_text
 from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source
 from zerofleet.games.formats.text import SEATS
-from zerofleet.run_folders import Run, find
-from zerofleet.run_summaries import list_runs
-from zerofleet.settings import MOST_SEED, game_text
+from zerofleet.runs.folder import Run, find
+from zerofleet.runs.summaries import list_runs
 from zerofleet.weights import WeightsStore, find_best
 
 BEST = "best"

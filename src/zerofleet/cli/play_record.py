@@ -1,4 +1,4 @@
-"""A game under way: from its start to where it is, and as a text that can be played again.
+"""A game in flight: from its start to where it is, and as a text that can be played again.
 
     game: connect4
     options:
@@ -22,7 +22,7 @@ from zerofleet.games.formats import format_of
 from zerofleet.games.formats.text import SEATS, actions_of, read_fields
 from zerofleet.games.record import actions_of_turn
 from zerofleet.program import program_name
-from zerofleet.run_games import programs_among
+from zerofleet.runs.game import programs_among
 
 FIELDS = ("game", "options", "seat", "against", "start", "moves")
 

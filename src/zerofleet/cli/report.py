@@ -5,12 +5,8 @@ from typing import Annotated
 
 import typer
 
-from zerofleet.cli.report_data import collect
-from zerofleet.cli.report_page import page
-from zerofleet.errors import Inconsistent
-from zerofleet.files import write_whole
-from zerofleet.metrics import needed
-from zerofleet.run_folders import Run, find
+from zerofleet.report import write_report
+from zerofleet.runs.folder import find
 
 
 def report(
@@ -27,22 +23,3 @@ def report(
     Example: zerofleet report c4 --out c4-report
     """
     print(f"report of {run}: {write_report(find(run), out)}")
-
-
-def write_report(run: Run, out: Path | None = None) -> Path:
-    """Writes the page and its plots; gives the page."""
-    needed("matplotlib", "zerofleet[train]")
-    # Only now: it loads matplotlib.
-    from zerofleet.cli.report_plots import plots
-
-    data = collect(run)
-    folder = out or data.run.folder / "report"
-    drawn = plots(data)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, png in drawn.items():
-            write_whole(folder / f"{name}.png", png)
-        write_whole(folder / "index.html", page(data, drawn).encode())
-    except (FileExistsError, NotADirectoryError):
-        raise Inconsistent(f"--out {folder} is no folder; give another") from None
-    return folder / "index.html"

@@ -12,13 +12,13 @@ from zerofleet.cli.runs_games import runs_games
 from zerofleet.config import read
 from zerofleet.errors import BadBytes
 from zerofleet.games import is_source
-from zerofleet.packs import DEFAULT_PART_BYTES, DEFAULT_UNPACKED_BYTES, pack, unpack
-from zerofleet.printing import say
+from zerofleet.printing import duration_text, say, size_text, value_text
 from zerofleet.program import program_name
 from zerofleet.replay.segment import read_head
-from zerofleet.run_folders import Run, find, folder_of, remove, set_source
-from zerofleet.run_summaries import list_runs as all_runs
-from zerofleet.run_summaries import summary
+from zerofleet.runs.folder import Run, find, folder_of, remove, set_source
+from zerofleet.runs.packs import DEFAULT_PART_BYTES, DEFAULT_UNPACKED_BYTES, pack, unpack
+from zerofleet.runs.summaries import list_runs as all_runs
+from zerofleet.runs.summaries import summary
 
 RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")]
 
@@ -101,7 +101,7 @@ def pack_run(
         int, typer.Option(help="Of one file; 16 MiB.", show_default=False)
     ] = DEFAULT_PART_BYTES,
     without_games: Annotated[
-        bool, typer.Option("--without-games", help="A resumed run then fills its window anew.")
+        bool, typer.Option("--without-games", help="A resumed run then refills its replay buffer.")
     ] = False,
     without_checkpoints: Annotated[
         bool,
@@ -174,34 +174,13 @@ def source(
 
 
 def old_segments(run: Run) -> set[Path]:
-    """Files of the log that end more than two windows back: to go on, a run needs one window."""
+    """Files of the log that end more than two buffers back: to resume, a run needs one."""
     starts: dict[Path, int] = {}
     for path in sorted(run.episodes.glob("segment-*.zfl")):
         try:
             text, _ = read_head(path.read_bytes(), str(path))
         except BadBytes:
             continue  # the log names it when it is opened
-        starts[path] = text.positions_before
-    kept_from = max(starts.values(), default=0) - 2 * read(run.config_path).replay.window_positions
+        starts[path] = text.rows_before
+    kept_from = max(starts.values(), default=0) - 2 * read(run.config_path).replay.capacity_rows
     return {path for path, following in pairwise(starts) if starts[following] <= kept_from}
-
-
-def size_text(size_bytes: float) -> str:
-    """Three digits or so: 41.2 MiB."""
-    for unit in ("B", "KiB", "MiB"):
-        if size_bytes < 1024:
-            return f"{size_bytes:.1f} {unit}" if unit != "B" else f"{size_bytes:.0f} B"
-        size_bytes /= 1024
-    return f"{size_bytes:.1f} GiB"
-
-
-def duration_text(seconds: float) -> str:
-    """In the largest unit that fits: 3 h."""
-    for unit, length_s in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length_s:
-            return f"{seconds / length_s:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def value_text(value: object) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)

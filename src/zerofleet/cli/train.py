@@ -10,9 +10,7 @@ from zerofleet import metrics, plugins
 from zerofleet.cli.arguments import GameOptions, option_values
 from zerofleet.cli.live import LiveScreen
 from zerofleet.cli.output import TextConsole, print_table
-from zerofleet.cli.report import write_report
-from zerofleet.cli.report_data import last_of_each_opponent
-from zerofleet.config import Config
+from zerofleet.config import Config, Device, Override
 from zerofleet.errors import BadText, ZerofleetError
 from zerofleet.fleet.first_check import check_first
 from zerofleet.fleet.machine import name_and_preset
@@ -20,10 +18,10 @@ from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.metrics import Tracker
 from zerofleet.printing import say
 from zerofleet.program import program_name
-from zerofleet.run_folders import Run, check_name, config_for
-from zerofleet.run_games import default_name
-from zerofleet.settings import Device
-from zerofleet.settings_text import Override
+from zerofleet.report import write_report
+from zerofleet.report.data import last_of_each_opponent
+from zerofleet.runs.folder import Run, check_name, config_for
+from zerofleet.runs.game import default_name
 
 
 def train(
@@ -72,8 +70,8 @@ def train(
     minutes: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many steps of the run.")] = None,
     games: Annotated[int | None, typer.Option(help="Stop after so many games of the run.")] = None,
-    positions: Annotated[
-        int | None, typer.Option(help="Stop after so many positions of the run.")
+    rows: Annotated[
+        int | None, typer.Option(help="Stop after so many training rows of the run.")
     ] = None,
     device: Annotated[
         Device | None, typer.Option(help="What the network runs on. auto: the best there is.")
@@ -109,7 +107,7 @@ def train(
         "stop.minutes": minutes,
         "stop.steps": steps,
         "stop.games": games,
-        "stop.positions": positions,
+        "stop.rows": rows,
         "run.device": device,
         "run.inference_devices": listed("--inference-devices", inference_devices),
         "run.training_devices": listed("--training-devices", training_devices),

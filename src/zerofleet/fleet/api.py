@@ -9,7 +9,7 @@ from dataclasses import replace
 from zerofleet import games, nets
 from zerofleet.arena.players import refuse_unknown
 from zerofleet.arena.ratings import START
-from zerofleet.config import Config
+from zerofleet.config import Config, Override
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
 from zerofleet.fleet.devices import plan_devices
@@ -23,8 +23,7 @@ from zerofleet.games import Game
 from zerofleet.infer.load import network_of, weights_named
 from zerofleet.metrics import Tracker, open_sinks
 from zerofleet.nets import NetworkSpec
-from zerofleet.run_folders import Run, config_for, create_or_open, run_names
-from zerofleet.settings_text import Override
+from zerofleet.runs.folder import Run, config_for, create_or_open, run_names
 from zerofleet.training import LossTerm, find_loss_terms, register_loss_term
 from zerofleet.weights import Weights, WeightsStore
 

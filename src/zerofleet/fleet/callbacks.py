@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zerofleet.run_folders import Run
+from zerofleet.runs.folder import Run
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator

@@ -13,7 +13,7 @@ from zerofleet.errors import ZerofleetError
 from zerofleet.games.build import built_library
 from zerofleet.games.check_apart import check_named
 from zerofleet.games.sources import find_class
-from zerofleet.run_folders import Run, run_names, runs_folder
+from zerofleet.runs.folder import Run, run_names, runs_folder
 
 NUM_GAMES, MAX_S, SEED = 32, 1.0, 1
 """As many games as fit into that time."""
@@ -39,7 +39,7 @@ def check_first(
         raise type(error)(
             f"{error} (found by a check before training; --no-check leaves it out)"
         ) from error
-    if seen.num_cut_off == seen.num_games:
+    if seen.num_truncated == seen.num_games:
         say(
             f"{source}: {seen.num_games} random games were all truncated at max_plies "
             f"({seen.longest}); truncated games are not learnt from"

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from zerofleet.config import Config
-from zerofleet.fleet.by_turns import run_by_turns
 from zerofleet.fleet.callbacks import NO_CALLBACKS, CallbackRaised, Callbacks
+from zerofleet.fleet.concurrent import run_concurrent
+from zerofleet.fleet.lockstep import run_lockstep
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
-from zerofleet.fleet.side_by_side import run_side_by_side
 from zerofleet.metrics import Sink
-from zerofleet.run_folders import Run, keep_settings
+from zerofleet.runs.folder import Run, keep_settings
 from zerofleet.training import NotFinite, ProcessLost
 
 
@@ -32,12 +32,12 @@ def train(
     with ExitStack() as stack:
         session = Session(config, run, sinks, screen, callbacks, stack)
         keep_settings(run, config, screen.say)  # only now: a resume that is refused changes none
-        with session.stop_wish.on_signals(session.stop_soon):
+        with session.graceful_stop.on_signals(session.stop_soon):
             try:
                 if config.run.deterministic:
-                    run_by_turns(session)
+                    run_lockstep(session)
                 else:
-                    run_side_by_side(session)
+                    run_concurrent(session)
             except (NotFinite, ProcessLost) as fault:
                 # As that of any other role: it is raised after a checkpoint.
                 session.bus.stop(fault)

@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from zerofleet.config import preset_names
-from zerofleet.run_folders import check_name, run_names
-from zerofleet.run_games import default_name
-from zerofleet.settings_text import Override, override_of
+from zerofleet.config import Override, override_of, preset_names
+from zerofleet.runs.folder import check_name, run_names
+from zerofleet.runs.game import default_name
 
 
 @dataclass(frozen=True)

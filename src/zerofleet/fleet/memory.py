@@ -5,21 +5,21 @@ import os
 from zerofleet.config import Config
 from zerofleet.errors import TooLarge
 from zerofleet.games import Game
-from zerofleet.replay.window import row_type
+from zerofleet.replay.buffer import row_type
 
 
 def refuse_too_large(config: Config, game: Game) -> None:
-    """Raises TooLarge where the rows of the replay's window, or of a batch, are more than all of
+    """Raises TooLarge where the rows of the replay's buffer, or of a batch, are more than all of
     the memory; networks and search trees come on top of them."""
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     row_bytes = row_type(game).itemsize
     for setting, num_rows in (
-        ("replay.window_positions", config.replay.window_positions),
+        ("replay.capacity_rows", config.replay.capacity_rows),
         ("train.batch_size", config.train.batch_size),
     ):
         if num_rows * row_bytes > memory_bytes:
             raise TooLarge(
-                f"{setting}={num_rows}: so many positions of {game.name} take "
+                f"{setting}={num_rows}: so many rows of {game.name} take "
                 f"{num_rows * row_bytes / 2**30:,.0f} GiB, and this machine has "
                 f"{memory_bytes / 2**30:,.0f} GiB; at most {memory_bytes // row_bytes} would fit"
             )

@@ -7,7 +7,7 @@ from zerofleet.metrics import Record
 LEAST_PACE_S = 1.0
 """Statuses that are closer together make no pace."""
 GROWING = (
-    *("elapsed_s", "step", "games", "positions", "samples", "simulations", "inferences"),
+    *("elapsed_s", "step", "games", "rows", "samples", "simulations", "inferences"),
     *("batches", "rows_computed", "device_busy_s", "device_queue_s"),
     *("inference_s", "search_s", "waiting_to_play_s"),
     *("training_s", "intake_s", "waiting_to_train_s"),
@@ -20,7 +20,7 @@ class Pace:
     """What happened between two statuses."""
 
     games_per_s: float
-    positions_per_s: float
+    rows_per_s: float
     simulations_per_s: float
     inferences_per_s: float
     steps_per_s: float
@@ -46,7 +46,7 @@ class Pace:
         gained = {name: after[name] - before[name] for name in GROWING}
         return Pace(
             games_per_s=gained["games"] / gained["elapsed_s"],
-            positions_per_s=gained["positions"] / gained["elapsed_s"],
+            rows_per_s=gained["rows"] / gained["elapsed_s"],
             simulations_per_s=gained["simulations"] / gained["elapsed_s"],
             inferences_per_s=gained["inferences"] / gained["elapsed_s"],
             steps_per_s=gained["step"] / gained["elapsed_s"],

@@ -16,13 +16,13 @@ from zerofleet.arena.players import player_maker
 from zerofleet.arena.ratings import START
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.bus import MemoryBus
-from zerofleet.disk import Disk
+from zerofleet.config import RatingConfig
 from zerofleet.fleet.screen import Screen
 from zerofleet.games import Game
 from zerofleet.infer import Evaluator
 from zerofleet.metrics import MetricsLog, Value
-from zerofleet.run_folders import Run
-from zerofleet.settings import RatingConfig
+from zerofleet.runs.folder import Run
+from zerofleet.storage import Disk
 from zerofleet.weights import WeightsStore
 
 
@@ -69,10 +69,12 @@ class Rater:
     def is_due(self) -> bool:
         """Whether it is time to rate again, and the last rating is over."""
         settings = self.settings
-        if not (settings.every and settings.games and settings.opponents):
+        if not (settings.interval_minutes and settings.games and settings.opponents):
             return False
         waited_min = (time.monotonic() - self._rated_at_s) / 60
-        return waited_min >= settings.every and not (self._thread and self._thread.is_alive())
+        return waited_min >= settings.interval_minutes and not (
+            self._thread and self._thread.is_alive()
+        )
 
     def start(self, version: int, state: dict[str, Any]) -> None:
         """Rates weights in the background."""
@@ -84,7 +86,7 @@ class Rater:
         self._thread.start()
 
     def interrupt(self) -> None:
-        """Gives up the match under way, in whichever thread; a signal's handler may call it."""
+        """Gives up the match in flight, in whichever thread; a signal's handler may call it."""
         self._is_interrupted = True
 
     def join(self) -> None:

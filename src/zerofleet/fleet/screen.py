@@ -18,7 +18,7 @@ class Screen(Sink, Protocol):
         """Prints lines that stay: what was found, changed or went wrong, and how to go on."""
 
     def show_doing(self, text: str) -> None:
-        """What is under way besides playing and training; replaces the last; empty: nothing."""
+        """What is in flight besides playing and training; replaces the last; empty: nothing."""
 
 
 class PlainScreen:
@@ -54,7 +54,7 @@ def status_line(status: Record, pace: Pace | None) -> str:
         f"{status['elapsed_s'] / 60:.1f} min",
         f"step {status['step']:,}",
         f"{status['games']:,} games",
-        f"{short_text(status['positions'])} positions",
+        f"{short_text(status['rows'])} rows",
         f"loss {'-' if loss is None else f'{loss:.3f}'}",
     ]
     if pace is not None:

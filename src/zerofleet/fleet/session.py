@@ -11,15 +11,13 @@ from typing import Any
 from zerofleet import _core, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
-from zerofleet.disk import Disk
 from zerofleet.errors import BadBytes, Unsupported
-from zerofleet.files import write_whole
 from zerofleet.fleet.callbacks import CallbackRaised, Callbacks, StepInfo, VersionInfo
 from zerofleet.fleet.devices import plan_devices
 from zerofleet.fleet.group_sizes import games_per_group
 from zerofleet.fleet.rater import Rater
 from zerofleet.fleet.screen import Screen
-from zerofleet.fleet.signals import StopWish
+from zerofleet.fleet.signals import GracefulStop
 from zerofleet.fleet.status import gpu_values, status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
 from zerofleet.infer import Evaluator, make_evaluator, pick_device
@@ -27,8 +25,9 @@ from zerofleet.infer.exports import exported
 from zerofleet.infer.nvml import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.replay import Replay
-from zerofleet.run_folders import Run
+from zerofleet.runs.folder import Run
 from zerofleet.selfplay.worker import Worker
+from zerofleet.storage import Disk, write_whole
 from zerofleet.training import (
     CheckpointStore,
     StepReport,
@@ -60,9 +59,9 @@ class Session:
         self.game = run.game()
         self.devices = plan_devices(config)
         self.gauges = open_gauges([*self.devices.inference, *self.devices.training], screen.say)
-        by_turns = config.run.deterministic
+        lockstep = config.run.deterministic
         self.plan = ThreadPlan(1, 0, 1)
-        if not by_turns:
+        if not lockstep:
             self.plan = plan_threads(
                 config.run,
                 self.devices.inference_kind,
@@ -71,12 +70,12 @@ class Session:
                 len(self.devices.training),
             )
         self.num_groups = config.selfplay.num_groups or self.plan.num_groups
-        set_up_torch(config.run.seed, self.plan.training, deterministic=by_turns)
+        set_up_torch(config.run.seed, self.plan.training, deterministic=lockstep)
         cache_bytes = config.selfplay.cache_bytes
         self.cache = _core.EvaluationCache(cache_bytes) if cache_bytes else None
         self.bus = MemoryBus()
-        self.stop_wish = StopWish()
-        self.disk = Disk(screen.say, wants_end=lambda: self.stop_wish.asked)
+        self.graceful_stop = GracefulStop()
+        self.disk = Disk(screen.say, wants_end=lambda: self.graceful_stop.asked)
         network = nets.build(self.game, config.network.preset, **config.network.options)
         self._keep_graph(network)
         self.started_s = time.monotonic()
@@ -110,7 +109,7 @@ class Session:
             config.replay,
             config.run.seed,
             state.get("replay"),
-            exactly=by_turns,
+            exactly=lockstep,
         )
         stack.callback(replay.close)
         report = replay.log.report
@@ -123,8 +122,8 @@ class Session:
             screen.say(str(fault))
         if replay.num_missing:
             screen.say(
-                f"episodes: {replay.num_missing:,} positions of before are not here; training "
-                f"waits until there are {config.replay.least_positions:,} again"
+                f"episodes: {replay.num_missing:,} earlier rows are not here; training "
+                f"waits until there are {config.replay.min_rows:,} again"
             )
         self.num_starts = self._count_start(int(state["num_starts"]))
         self.num_rounds = int(state["num_rounds"])
@@ -140,7 +139,7 @@ class Session:
             self.disk,
             config.train,
             # By turns, reports come after rounds, which are the same every time; clocks are not.
-            report_every_s=math.inf if by_turns else REPORT_EVERY_S,
+            report_every_s=math.inf if lockstep else REPORT_EVERY_S,
             on_step=self._on_step if callbacks.on_step else None,
             on_publish=self._on_publish if callbacks.on_version else None,
         )
@@ -183,7 +182,7 @@ class Session:
 
     def make_evaluator(self, device: str, compiles: bool = False) -> Evaluator:
         network = copy.deepcopy(self.loop.trainer.network).cpu().eval()
-        network.load_state_dict(self.loop.trainer.average)
+        network.load_state_dict(self.loop.trainer.ema)
         evaluator = make_evaluator(
             network,
             self.config.run.evaluator,
@@ -191,7 +190,7 @@ class Session:
             num_threads=1,
             compiles=compiles,
         )
-        evaluator.load(self.loop.trainer.average, self.loop.step_count)
+        evaluator.load(self.loop.trainer.ema, self.loop.step_count)
         return evaluator
 
     def _on_step(self, report: StepReport) -> None:
@@ -229,7 +228,7 @@ class Session:
     def finish(self) -> None:
         """Writes what is left, and raises what ended the run, if something did; one that has come
         to its end is rated."""
-        if self.stop_wish.asked:
+        if self.graceful_stop.asked:
             self.screen.say("stopping: a checkpoint is written; Ctrl-C again to stop at once")
         try:
             self.loop.report()
@@ -237,9 +236,9 @@ class Session:
         finally:
             self.bus.raise_fault()
         num_games = self.config.rating.final_games
-        if num_games and self.loop.step_count > self.first_step and not self.stop_wish.asked:
+        if num_games and self.loop.step_count > self.first_step and not self.graceful_stop.asked:
             num_threads = self.config.run.num_threads or None
-            average = self.loop.trainer.copy_average()
+            average = self.loop.trainer.copy_ema()
             self.rater.rate(self.loop.step_count, average, num_games, num_threads)
 
     def progress(self) -> float:
@@ -257,7 +256,7 @@ class Session:
         ends = (
             ("steps", stop.steps, self.loop.step_count),
             ("games", stop.games, position.num_episodes),
-            ("positions", stop.positions, position.num_positions),
+            ("rows", stop.rows, position.num_rows),
         )
         return [(name, end, reached) for name, end, reached in ends if end]
 

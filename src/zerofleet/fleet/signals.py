@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class StopWish:
+class GracefulStop:
     """Whether a person or the system has asked for an end.
 
     A handler takes no lock that the thread it interrupts may hold, unless it is a re-entrant one.

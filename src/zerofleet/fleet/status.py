@@ -12,14 +12,14 @@ from zerofleet.training import TrainingLoop
 def status_values(
     elapsed_s: float, loop: TrainingLoop, workers: Sequence[Worker], max_plies: int
 ) -> dict[str, Any]:
-    """Counts are of the whole run where they are games, positions or samples, else of this session;
+    """Counts are of the whole run where they are games, rows or samples, else of this session;
     seconds are sums over the threads of a role."""
     position, limiter = loop.replay.log.position, loop.replay.limiter
     return {
         "elapsed_s": round(elapsed_s, 1),
         "games": position.num_episodes,
-        "positions": position.num_positions,
-        "window": len(loop.replay.window),
+        "rows": position.num_rows,
+        "buffer_rows": len(loop.replay.buffer),
         "samples": limiter.state.num_samples,
         "loss": loop.last_losses.get("loss"),
         "simulations": sum(worker.counts().num_simulations for worker in workers),
@@ -56,7 +56,7 @@ def stall_text(replay: Replay, max_plies: int) -> str:
     elif 2 * num_truncated > position.num_episodes:
         share = f"{num_truncated:,} of {position.num_episodes:,} games"
         why = f"; {share} were truncated at max_plies {max_plies:,}"
-    return f"training waits for {limiter.positions_missing:,} more positions{why}"
+    return f"training waits for {limiter.rows_missing:,} more rows{why}"
 
 
 def gpu_values(gauges: Sequence[GpuGauge]) -> dict[str, Any]:

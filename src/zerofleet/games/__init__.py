@@ -5,7 +5,7 @@
     position.play(position.action_from_text("h8"))
     print(position)
 
-The rules are in C++. A game of one's own is one Python class (zerofleet.games.own) or one header of
+The rules are in C++. A custom game is one Python class (zerofleet.games.custom) or one header of
 C++ (zerofleet.games.build), and is named by where it is written (zerofleet.games.sources). Games
 that were played are records, which files in the usual formats hold (zerofleet.games.formats).
 """
@@ -13,22 +13,22 @@ that were played are records, which files in the usual formats hold (zerofleet.g
 from zerofleet._core import CheckReport, Episode, Event, Game, OptionSpec, Outcome, Position
 from zerofleet.games.build import build
 from zerofleet.games.check import check
+from zerofleet.games.custom import CustomPosition, from_class
 from zerofleet.games.fingerprint import fingerprint
 from zerofleet.games.formats import games_from_text, games_to_text, read_games, write_games
-from zerofleet.games.own import OwnPosition, from_class
 from zerofleet.games.record import GameRecord
 from zerofleet.games.registry import get, names, option_specs
 from zerofleet.games.sources import absolute, code_places, is_file, is_source, short_name
 
 __all__ = [
     "CheckReport",
+    "CustomPosition",
     "Episode",
     "Event",
     "Game",
     "GameRecord",
     "OptionSpec",
     "Outcome",
-    "OwnPosition",
     "Position",
     "absolute",
     "build",

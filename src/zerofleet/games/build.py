@@ -1,9 +1,9 @@
-"""Compiles a game of one's own, written as a header of C++.
+"""Compiles a custom game, written as a header of C++.
 
     game = zf.games.build("sticks.h")
 
 The header defines a class MyGame, or `using MyGame = Sticks;`, that meets the contract of
-games/game.h; games/own.h has what most games can inherit. Both are found by these names: the
+games/game.h; games/custom.h has what most games can inherit. Both are found by these names: the
 package carries the headers of its core. What comes back is a game like those that come with
 zerofleet, and as fast.
 
@@ -21,8 +21,8 @@ from pathlib import Path
 
 from zerofleet import _core
 from zerofleet._core import Game
-from zerofleet.cache import cache_folder, put_in_cache
 from zerofleet.errors import BadText, Inconsistent, Unsupported
+from zerofleet.storage import cache_folder, put_in_cache
 
 COMPILERS = ("c++", "g++", "clang++")
 """Tried in this order, after $CXX."""

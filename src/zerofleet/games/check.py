@@ -15,14 +15,14 @@ from contextlib import contextmanager
 
 from zerofleet._core import OVER, CheckReport, Game, Position
 from zerofleet.errors import Inconsistent, RulesFailed, ZerofleetError
-from zerofleet.games.own import OwnPosition, from_class
+from zerofleet.games.custom import CustomPosition, from_class
 
 GAMES_AT_ONCE = 16
 """Between them Ctrl-C gets through. Every sixteenth game is checked thoroughly."""
 
 
 def check(
-    game: Game | type[OwnPosition],
+    game: Game | type[CustomPosition],
     num_games: int = 1000,
     seed: int = 1,
     on_progress: Callable[[int], None] = lambda num_games_done: None,

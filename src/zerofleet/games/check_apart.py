@@ -29,7 +29,7 @@ class Seen:
 
     num_games: int
     num_plies: int
-    num_cut_off: int
+    num_truncated: int
     num_resampling_tests: int
     longest: int
 

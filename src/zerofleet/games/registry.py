@@ -1,4 +1,4 @@
-"""Games by name: those that come with zerofleet, and one's own by where they are written."""
+"""Games by name: those that come with zerofleet, and custom ones by where they are written."""
 
 from zerofleet import _core
 from zerofleet._core import Game, OptionSpec
@@ -19,7 +19,7 @@ def option_specs(name: str) -> list[OptionSpec]:
 def get(name: str, /, **options: int | str) -> Game:
     """A game with these options; those not given have their defaults.
 
-    `name` is one of `names()`, or says where a game of one's own is: "sticks.py:Sticks",
+    `name` is one of `names()`, or says where a custom game is: "sticks.py:Sticks",
     "package.module:Sticks" or "sticks.h"; see zerofleet.games.sources. An unknown name or option is
     an error that names the known ones, nearest first. A name may stand for another game with fixed
     options: get("tictactoe") is get("gomoku", size=3, line=3).

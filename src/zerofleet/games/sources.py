@@ -1,4 +1,4 @@
-"""Games of one's own, by where they are written:
+"""Custom games, by where they are written:
 
     path/to/sticks.py:Sticks      a class in a file of Python
     package.module:Sticks         the same, in a module that can be imported
@@ -23,7 +23,7 @@ from zerofleet import _core
 from zerofleet._core import Game
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games.build import build
-from zerofleet.games.own import from_class
+from zerofleet.games.custom import from_class
 
 OWN_MODULE = "zerofleet_own_"
 """What the names of modules of games in files begin with."""

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from zerofleet import nets
 from zerofleet._core import CHANCE, OVER
-from zerofleet.cache import cache_folder, key_of, put_in_cache
 from zerofleet.errors import TooLarge
 from zerofleet.games import Game
 from zerofleet.infer.device import device_text, pick_device
 from zerofleet.infer.evaluator import EvaluatorKind, Observations
 from zerofleet.infer.make import make_evaluator, make_pipeline
 from zerofleet.infer.pipeline import Pipeline
+from zerofleet.storage import cache_folder, key_of, put_in_cache
 
 GPU_SIZES = (256, 512, 1024, 2048, 4096, 8192)
 CPU_SIZES = (16, 32, 64, 128, 256, 512)
@@ -40,7 +40,7 @@ WORTH_DOUBLING = 1.1
 WARM_UP_S, MEASURED_S = 0.15, 0.35
 """For each size."""
 NUM_SLOTS = 4
-"""More than a pipeline has lanes."""
+"""More than a pipeline has streams."""
 NUM_POSITIONS = 256
 
 
@@ -133,7 +133,7 @@ def rate_of(pipeline: Pipeline, batch_BN: Observations, measured_s: float) -> fl
             num_rows += len(pipeline.collect().outcomes_BO)
             pipeline.submit(next(slots), batch_BN)
         rate = num_rows / elapsed_s
-    while pipeline.num_under_way:
+    while pipeline.num_in_flight:
         pipeline.collect()
     return rate
 

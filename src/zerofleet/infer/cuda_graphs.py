@@ -73,8 +73,8 @@ class GpuClock:
         self._base = event
 
 
-class CudaLane:
-    """One batch at a time; several lanes share a GPU, the weights, and the rooms of the slots.
+class CudaStream:
+    """One batch at a time; several streams share a GPU, the weights, and the rooms of the slots.
 
     Batches of `full_size` are answered by `answer_full`, all others by the weights as they are.
     """
@@ -112,10 +112,10 @@ class CudaLane:
             for pinned, answer in zip(rows.answers, captured.answers, strict=True):
                 pinned[:num_rows].copy_(answer[:num_rows], non_blocking=True)
             end.record()
-        self._under_way = (rows, num_rows, size, begin, end)
+        self._in_flight = (rows, num_rows, size, begin, end)
 
     def finish(self) -> Finished:
-        rows, num_rows, size, begin, end = self._under_way
+        rows, num_rows, size, begin, end = self._in_flight
         end.synchronize()
         begin_s, end_s = self._clock.time_s(begin), self._clock.time_s(end)
         self._clock.move_to(end)

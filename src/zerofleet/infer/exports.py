@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 
 from zerofleet import nets
-from zerofleet.cache import cache_folder, key_of, put_in_cache
 from zerofleet.nets.build import CUSTOM
 from zerofleet.nets.onnx import take_weights_out, to_onnx
+from zerofleet.storage import cache_folder, key_of, put_in_cache
 from zerofleet.weights import BadWeights, Graph, read_graph
 
 

@@ -14,8 +14,7 @@ from zerofleet.errors import BadText, Inconsistent, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
 from zerofleet.metrics import needed
-from zerofleet.network_spec import NetworkSpec, refuse_mismatch
-from zerofleet.run_folders import BEST, find
+from zerofleet.runs.folder import BEST, find
 from zerofleet.weights import (
     OlderWeights,
     Weights,
@@ -25,6 +24,7 @@ from zerofleet.weights import (
     read_graph,
     read_weights,
 )
+from zerofleet.weights.spec import NetworkSpec, refuse_mismatch
 
 if TYPE_CHECKING:
     from zerofleet.nets import Network

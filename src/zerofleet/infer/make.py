@@ -8,7 +8,7 @@ from zerofleet.infer.device import pick_device
 from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
 from zerofleet.infer.exports import exported
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator
-from zerofleet.infer.pipeline import Pipeline, by_turns
+from zerofleet.infer.pipeline import Pipeline, lockstep
 from zerofleet.infer.torch_evaluator import TorchEvaluator
 from zerofleet.nets import Network
 
@@ -44,10 +44,10 @@ def make_evaluator(
 
 
 def make_pipeline(evaluator: Evaluator, num_slots: int, rows_per_slot: int) -> Pipeline:
-    """Several batches under way on a GPU that can; elsewhere the caller computes each by itself.
+    """Several batches in flight on a GPU that can; elsewhere the caller computes each by itself.
 
     There are so many slots for batches of about so many rows: for self-play its groups.
     """
     if isinstance(evaluator, CudaEvaluator):
         return evaluator.pipeline(num_slots, rows_per_slot)
-    return by_turns(evaluator)
+    return lockstep(evaluator)

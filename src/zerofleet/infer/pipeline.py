@@ -1,4 +1,4 @@
-"""Keeps an evaluator busy: the next batches are under way while one is answered.
+"""Keeps an evaluator busy: the next batches are in flight while one is answered.
 
     pipeline.submit(slot, observations_BN)
     answered = pipeline.collect()
@@ -20,7 +20,7 @@ from zerofleet.infer.evaluator import Evaluator, Observations, Rows, State
 
 
 class Finished(NamedTuple):
-    """A batch that a lane is through with."""
+    """A batch that a stream is through with."""
 
     policy_logits_BA: Rows
     outcomes_BO: Rows
@@ -31,7 +31,7 @@ class Finished(NamedTuple):
     """On the clock of the device."""
 
 
-class Lane(Protocol):
+class Stream(Protocol):
     """Takes one batch at a time."""
 
     def start(self, slot: int, observations_BN: Observations) -> None:
@@ -64,13 +64,13 @@ class BatchCounts:
 
 
 class Pipeline:
-    """As many batches under way as there are lanes."""
+    """As many batches in flight as there are streams."""
 
-    def __init__(self, evaluator: Evaluator, lanes: Sequence[Lane]) -> None:
+    def __init__(self, evaluator: Evaluator, streams: Sequence[Stream]) -> None:
         self.counts = BatchCounts()
         self._evaluator = evaluator
-        self._idle = deque(lanes)
-        self._under_way: deque[tuple[Lane, int, int]] = deque()
+        self._idle = deque(streams)
+        self._in_flight: deque[tuple[Stream, int, int]] = deque()
         self._last_end_s = float("-inf")
 
     @property
@@ -79,8 +79,8 @@ class Pipeline:
         return self._evaluator.version
 
     @property
-    def num_under_way(self) -> int:
-        return len(self._under_way)
+    def num_in_flight(self) -> int:
+        return len(self._in_flight)
 
     @property
     def has_room(self) -> bool:
@@ -97,20 +97,20 @@ class Pipeline:
         """
         if not self.has_room:
             raise Inconsistent(
-                f"a pipeline with {self.num_under_way} batches under way has no room for another; "
+                f"a pipeline with {self.num_in_flight} batches in flight has no room for another; "
                 "collect one first"
             )
-        lane = self._idle.popleft()
-        lane.start(slot, observations_BN)
-        self._under_way.append((lane, slot, self.version))
+        stream = self._idle.popleft()
+        stream.start(slot, observations_BN)
+        self._in_flight.append((stream, slot, self.version))
 
     def collect(self) -> Answered:
-        """Waits for the oldest batch that is under way."""
-        if not self._under_way:
-            raise Inconsistent("a pipeline with nothing under way has nothing to collect")
-        lane, slot, version = self._under_way.popleft()
-        finished = lane.finish()
-        self._idle.append(lane)
+        """Waits for the oldest batch that is in flight."""
+        if not self._in_flight:
+            raise Inconsistent("a pipeline with nothing in flight has nothing to collect")
+        stream, slot, version = self._in_flight.popleft()
+        finished = stream.finish()
+        self._idle.append(stream)
         self._count(finished)
         return Answered(slot, finished.policy_logits_BA, finished.outcomes_BO, version)
 
@@ -124,7 +124,7 @@ class Pipeline:
         self._last_end_s = max(before_s, finished.end_s)
 
 
-class CallingLane:
+class CallingStream:
     """Asks an evaluator, at once and in the caller's thread."""
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -141,6 +141,6 @@ class CallingLane:
         return self._finished
 
 
-def by_turns(evaluator: Evaluator) -> Pipeline:
-    """A pipeline of one lane: whoever submits a batch computes it."""
-    return Pipeline(evaluator, [CallingLane(evaluator)])
+def lockstep(evaluator: Evaluator) -> Pipeline:
+    """A pipeline of one stream: whoever submits a batch computes it."""
+    return Pipeline(evaluator, [CallingStream(evaluator)])

@@ -18,7 +18,7 @@ from zerofleet.nets.network import (
     mean_over,
 )
 from zerofleet.nets.onnx import export_onnx
-from zerofleet.network_spec import NetworkSpec, refuse_mismatch
+from zerofleet.weights.spec import NetworkSpec, refuse_mismatch
 
 __all__ = [
     "AuxiliaryBatch",

@@ -14,7 +14,7 @@ from torch.nn import functional
 from zerofleet.errors import Unsupported
 from zerofleet.nets.layers import final_layer
 from zerofleet.nets.network import AuxiliaryBatch, Mean, Network, Output, mean_over
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 NUM_SPECIES = 12
 NUM_CARDS = 2 * NUM_SPECIES

@@ -22,7 +22,7 @@ from zerofleet.nets.network import (
     Output,
     mean_over,
 )
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 NUM_PLANES = 4
 """Own stones, the other's, whether the observer is to move, and ones (which show the edge)."""

@@ -18,7 +18,7 @@ from zerofleet.nets.places import PlacesNetwork
 from zerofleet.nets.points import PointsNetwork
 from zerofleet.nets.presets import OF_GAME, OWN_GAME, choices
 from zerofleet.nets.zones import ZonesNetwork
-from zerofleet.network_spec import NetworkSpec, OptionValue
+from zerofleet.weights.spec import NetworkSpec, OptionValue
 
 KINDS: dict[str, type[Network]] = {
     "board": BoardNetwork,

@@ -1,4 +1,4 @@
-"""A residual MLP over bytes that it knows nothing about, for a user's own game.
+"""A residual MLP over bytes that it knows nothing about, for a custom game.
 
 Each byte gets a few learned numbers by its value, the same table for all places; the first layer
 tells the places apart.
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from zerofleet.nets.layers import ResidualMlp, final_layer
 from zerofleet.nets.network import Network, NetworkOptions, Output
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 NUM_BYTE_VALUES = 256
 

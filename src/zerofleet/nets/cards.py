@@ -26,7 +26,7 @@ from zerofleet.nets.beastybar import (
 )
 from zerofleet.nets.layers import ResidualMlp, Transformer, final_layer
 from zerofleet.nets.network import NetworkOptions, Output
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 
 class CardsOptions(NetworkOptions):

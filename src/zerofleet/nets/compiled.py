@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 import torch
 
-from zerofleet.cache import cache_folder
+from zerofleet.storage import cache_folder
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 Attend = Callable[[Tensor, int, int, Tensor | None], Tensor]
-"""See `attend_by_products`."""
+"""See `attend_by_matmul`."""
 
 FEED_FORWARD = 3
 """Width between the two linear layers after attention, in widths of a token."""
@@ -43,7 +43,7 @@ class FeedForward(nn.Sequential):
         )
 
 
-def attend_by_products(
+def attend_by_matmul(
     both_R3W: Tensor, num_tokens: int, num_heads: int, bias_B1TT: Tensor | None
 ) -> Tensor:
     """What the tokens of each position take from one another, [R, W].
@@ -77,7 +77,7 @@ class Attention(nn.Module):
         self.query_key_value = nn.Linear(width, 3 * width)
         self.mix = nn.Linear(width, width)
         self.dropout = nn.Dropout(dropout)
-        self.attend = attend_by_products
+        self.attend = attend_by_matmul
 
     def forward(self, x_RW: Tensor, num_tokens: int, bias_B1TT: Tensor | None) -> Tensor:
         both_R3W = self.query_key_value(self.norm(x_RW))

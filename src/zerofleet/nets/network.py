@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
 from zerofleet.errors import Inconsistent
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 
 class Output(NamedTuple):

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from zerofleet.errors import Unsupported
-from zerofleet.files import write_output
 from zerofleet.nets.build import from_spec
 from zerofleet.nets.network import Network, Output
+from zerofleet.storage import write_output
 
 OPSET = 18
 PREFIX = "network."

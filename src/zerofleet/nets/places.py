@@ -12,7 +12,7 @@ from torch import Tensor
 from zerofleet.nets.beastybar import NUM_INPUTS, BeastyBarNetwork, all_at_once
 from zerofleet.nets.layers import ResidualMlp
 from zerofleet.nets.network import NetworkOptions, Output
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 
 class PlacesOptions(NetworkOptions):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from zerofleet.errors import Unsupported
 from zerofleet.nets.layers import ResidualMlp, final_layer
 from zerofleet.nets.network import Network, NetworkOptions, Output
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 NUM_SLOTS = 26
 """Of one player: 24 points, the bar, off the board."""

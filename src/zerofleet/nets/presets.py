@@ -5,7 +5,7 @@ Sizes are chosen by parameters; counts are for 15x15 Gomoku, Beasty Bar and back
 
 from typing import Final
 
-from zerofleet.network_spec import OptionValue
+from zerofleet.weights.spec import OptionValue
 
 Choice = tuple[str, dict[str, OptionValue]]
 """A kind of network and those of its options that differ from the defaults."""
@@ -96,5 +96,5 @@ OF_GAME: Final[dict[str, dict[str, Choice]]] = {
 
 
 def choices(game_name: str) -> dict[str, Choice]:
-    """The presets of a game; a user's own game has those that know nothing about it."""
+    """The presets of a game; a custom game has those that know nothing about it."""
     return OF_GAME.get(game_name, OWN_GAME)

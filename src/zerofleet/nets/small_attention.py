@@ -214,7 +214,7 @@ attend_op.register_autograd(gradients, setup_context=keep_for_gradients)
 def attend_by_kernel(
     both_R3W: Tensor, num_tokens: int, num_heads: int, bias_B1TT: Tensor | None
 ) -> Tensor:
-    """The same as `attend_by_products`. The bias gets no gradient: it is made of masks."""
+    """The same as `attend_by_matmul`. The bias gets no gradient: it is made of masks."""
     mixed_RW: Tensor = attend_op(both_R3W.contiguous(), num_tokens, num_heads, bias_B1TT)
     return mixed_RW
 

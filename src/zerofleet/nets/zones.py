@@ -33,7 +33,7 @@ from zerofleet.nets.beastybar import (
 )
 from zerofleet.nets.layers import FORBIDDEN, Transformer
 from zerofleet.nets.network import NetworkOptions, Output
-from zerofleet.network_spec import NetworkSpec
+from zerofleet.weights.spec import NetworkSpec
 
 
 class ZonesOptions(NetworkOptions):

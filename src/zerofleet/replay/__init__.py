@@ -10,13 +10,13 @@ Samples are uniform over positions, not games, so long games weigh more. Rows ar
 episode once, when it arrives, by replaying it in the core, and can always be derived again.
 """
 
+from zerofleet.replay.buffer import OUTCOME_UNIT, ReplayBuffer
 from zerofleet.replay.errors import LogFull, LogInUse
 from zerofleet.replay.limiter import LimiterState, RateLimiter
 from zerofleet.replay.log import EpisodeLog
-from zerofleet.replay.opening import LogPosition, OpenReport
+from zerofleet.replay.recovery import LogPosition, RecoveryReport
 from zerofleet.replay.replay import Replay
 from zerofleet.replay.sampler import Batch, RowFormat, Sampler
-from zerofleet.replay.window import OUTCOME_UNIT, Window
 
 __all__ = [
     "OUTCOME_UNIT",
@@ -26,10 +26,10 @@ __all__ = [
     "LogFull",
     "LogInUse",
     "LogPosition",
-    "OpenReport",
     "RateLimiter",
+    "RecoveryReport",
     "Replay",
+    "ReplayBuffer",
     "RowFormat",
     "Sampler",
-    "Window",
 ]

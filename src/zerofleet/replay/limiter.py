@@ -1,6 +1,6 @@
-"""Holds samples trained to positions made: whoever is ahead waits.
+"""Holds samples trained to rows inserted: whoever is ahead waits.
 
-    samples due = samples_per_position * positions made after the least fill
+    samples due = samples_per_row * rows inserted after the least fill
 
 Training never exceeds what is due. Self-play may run ahead of it, by 5 % or by two of the largest
 quanta where that is more (a quantum is a batch, or the positions of a game), so that neither side
@@ -22,7 +22,7 @@ SLACK_QUANTA = 2
 class LimiterState:
     """What the limiter goes on from, counted from the start of the run."""
 
-    num_positions: int = 0
+    num_rows: int = 0
     num_samples: int = 0
     largest_quantum: float = 0.0
     """In samples."""
@@ -32,8 +32,8 @@ class RateLimiter:
     """Threads of both sides may tell, ask and wait."""
 
     def __init__(self, config: ReplayConfig, state: LimiterState | None = None) -> None:
-        self._samples_per_position = config.samples_per_position
-        self._least_positions = config.least_positions
+        self._samples_per_row = config.samples_per_row
+        self._min_rows = config.min_rows
         self._state = state or LimiterState()
         self._batch_size = 1
         self._changed = threading.Condition()
@@ -42,12 +42,12 @@ class RateLimiter:
     def state(self) -> LimiterState:
         return self._state
 
-    def made(self, num_positions: int) -> None:
+    def inserted(self, num_rows: int) -> None:
         """Tells of a game of so many positions."""
         with self._changed:
-            total = self._state.num_positions + num_positions
-            self._state = replace(self._state, num_positions=total)
-            self._see_quantum(num_positions * self._samples_per_position)
+            total = self._state.num_rows + num_rows
+            self._state = replace(self._state, num_rows=total)
+            self._see_quantum(num_rows * self._samples_per_row)
             self._changed.notify_all()
 
     def trained(self, num_samples: int) -> None:
@@ -83,17 +83,17 @@ class RateLimiter:
             return "nobody" if self._trainer_may() else "trainer"
 
     @property
-    def positions_missing(self) -> int:
+    def rows_missing(self) -> int:
         """How many more must be made before the next batch may be trained; 0 where it may now."""
         with self._changed:
-            num_filling = max(0, self._least_positions - self._state.num_positions)
+            num_filling = max(0, self._min_rows - self._state.num_rows)
             num_samples = self._batch_size - self._samples_left()
-            return num_filling + max(0, math.ceil(num_samples / self._samples_per_position))
+            return num_filling + max(0, math.ceil(num_samples / self._samples_per_row))
 
     def _samples_left(self) -> float:
         """Due and not trained yet; before the least fill none are due."""
-        counted = max(0, self._state.num_positions - self._least_positions)
-        return counted * self._samples_per_position - self._state.num_samples
+        counted = max(0, self._state.num_rows - self._min_rows)
+        return counted * self._samples_per_row - self._state.num_samples
 
     def _trainer_may(self) -> bool:
         return self._samples_left() >= self._batch_size

@@ -2,7 +2,7 @@
 
 An episode that `append` has returned from survives the death of the process; one that was appended
 before `sync` survives that of the machine. An id counts once for as long as the log exists, also
-when the file that held it is gone. The bytes are described in segment.py, opening in opening.py.
+when the file that held it is gone. The bytes are described in segment.py, recovery in recovery.py.
 """
 
 import fcntl
@@ -14,14 +14,13 @@ from io import FileIO
 from itertools import chain, islice
 from pathlib import Path
 
-from zerofleet.config import ReplayConfig
+from zerofleet.config import ReplayConfig, game_text
 from zerofleet.errors import Inconsistent
-from zerofleet.files import NO_ROOM, write_whole
 from zerofleet.games import Episode, Game
 from zerofleet.replay.errors import LogFull, LogInUse
-from zerofleet.replay.opening import START, LogPosition, Opening, Segment, path_of
-from zerofleet.replay.segment import Record, SegmentText, head_bytes, read_records, record_bytes
-from zerofleet.settings import game_text
+from zerofleet.replay.recovery import START, LogPosition, LogRecovery, Segment, path_of
+from zerofleet.replay.segment import Record, SegmentHeader, head_bytes, read_records, record_bytes
+from zerofleet.storage import NO_ROOM, write_whole
 
 
 class EpisodeLog:
@@ -47,11 +46,11 @@ class EpisodeLog:
         self._synced_at_s = time.monotonic()
         self._lock = lock(folder)
         try:
-            opening = Opening(folder, game, until)
-            self.report = opening.report
+            recovery = LogRecovery(folder, game, until)
+            self.report = recovery.report
             """What was wrong with the log when it was opened."""
-            self._seen = opening.seen
-            self._segments = opening.segments
+            self._seen = recovery.seen
+            self._segments = recovery.segments
             if not self._segments or not self._segments[-1].can_grow:
                 self._begin_segment()
             self._file = FileIO(self._segments[-1].path, "r+")
@@ -59,27 +58,27 @@ class EpisodeLog:
             self._lock.close()
             raise
 
-    def append(self, episodes: Sequence[Episode], num_positions: Sequence[int]) -> list[bool]:
+    def append(self, episodes: Sequence[Episode], num_rows: Sequence[int]) -> list[bool]:
         """Writes those whose id is new, and says which they were; all or none.
 
-        `num_positions` is how many positions each one gives to train on. LogFull leaves the log as
+        `num_rows` is how many positions each one gives to train on. LogFull leaves the log as
         it was.
         """
         is_new = []
         records: dict[tuple[int, int], bytes] = {}
-        num_new_positions = 0
-        for episode, count in zip(episodes, num_positions, strict=True):
+        num_new_rows = 0
+        for episode, count in zip(episodes, num_rows, strict=True):
             self._refuse_other_game(episode)
             episode_id = (episode.worker, episode.sequence)
             is_new.append(episode_id not in self._seen and episode_id not in records)
             if is_new[-1]:
                 records[episode_id] = record_bytes(episode, count)
-                num_new_positions += count
+                num_new_rows += count
         if records:
             self._write(b"".join(records.values()))
             newest = self._segments[-1]
             newest.num_episodes += len(records)
-            newest.num_positions += num_new_positions
+            newest.num_rows += num_new_rows
             for worker, sequence in records:
                 self._seen.add(worker, sequence, sequence + 1)
         return is_new
@@ -104,7 +103,7 @@ class EpisodeLog:
         """All episodes that are still there, oldest first."""
         return chain.from_iterable(map(read_episodes, list(self._segments)))
 
-    def newest(self, num_positions: int) -> tuple[int, Iterator[bytes]]:
+    def newest(self, num_rows: int) -> tuple[int, Iterator[bytes]]:
         """The fewest episodes that hold the newest so many positions; all, if there are fewer.
 
         Gives how many positions were logged before the first of them, and them, oldest first.
@@ -113,28 +112,28 @@ class EpisodeLog:
         chosen: list[Segment] = []
         for segment in reversed(self._segments):
             chosen.insert(0, segment)
-            num_found += segment.num_positions
-            if num_found >= num_positions:
+            num_found += segment.num_rows
+            if num_found >= num_rows:
                 break
         num_skipped = 0
         for record in good_records(chosen[0], chosen[0].path.read_bytes()):
-            if num_found - record.num_positions < num_positions:
+            if num_found - record.num_rows < num_rows:
                 break
-            num_found -= record.num_positions
+            num_found -= record.num_rows
             num_skipped += 1
         episodes = chain.from_iterable(map(read_episodes, chosen))
-        return self.position.num_positions - num_found, islice(episodes, num_skipped, None)
+        return self.position.num_rows - num_found, islice(episodes, num_skipped, None)
 
     def trim(self, checkpoint: LogPosition) -> int:
         """Removes the oldest files while the log is over its size, and says how many.
 
-        What the window held at `checkpoint`, the oldest that may be resumed from, stays.
+        What the buffer held at `checkpoint`, the oldest that may be resumed from, stays.
         """
         num_removed = 0
         while len(self._segments) > 1 and self.num_bytes > self._config.max_log_bytes:
             oldest = self._segments[0]
-            num_left = checkpoint.num_positions - oldest.position.num_positions
-            if num_left < self._config.window_positions:
+            num_left = checkpoint.num_rows - oldest.position.num_rows
+            if num_left < self._config.capacity_rows:
                 break
             oldest.path.unlink()
             del self._segments[0]
@@ -172,9 +171,9 @@ class EpisodeLog:
         last = self._segments[-1].position if self._segments else self._begin_after
         number = last.segment + 1
         path = path_of(self._folder, number)
-        counts = last.num_episodes, last.num_positions
+        counts = last.num_episodes, last.num_rows
         game = self._game
-        head = head_bytes(SegmentText(game.name, game.options, *counts, self._seen.to_json()))
+        head = head_bytes(SegmentHeader(game.name, game.options, *counts, self._seen.to_json()))
         with refusing_when_full(path):
             write_whole(path, head)
         size = len(head)

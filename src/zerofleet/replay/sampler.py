@@ -1,8 +1,8 @@
-"""Draws training samples from a window.
+"""Draws training samples from a buffer.
 
 Samples are uniform over positions, not games, so long games weigh more, and each is to be seen
-through a random symmetry of the game. The same window and the same state of the sampler give the
-same batch. Rows stay as compact as the window keeps them; training unpacks them on its device.
+through a random symmetry of the game. The same buffer and the same state of the sampler give the
+same batch. Rows stay as compact as the buffer keeps them; training unpacks them on its device.
 
 Shapes: B samples, N bytes of an observation, A actions, S symmetries.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from zerofleet.config import ReplayConfig
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
-from zerofleet.replay.window import Window, row_type
+from zerofleet.replay.buffer import ReplayBuffer, row_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Batch:
     """Samples to train on. Everything about a sample is in the view of its observer."""
 
     rows_B: NDArray[np.void]
-    """As the window has them; the fields are those of `row_type`."""
+    """As the buffer has them; the fields are those of `row_type`."""
     final_observation_BN: NDArray[np.uint8]
     """What the observer saw when the game was over."""
     symmetry_B: NDArray[np.int64]
@@ -67,12 +67,12 @@ class Batch:
 
 
 class Sampler:
-    """Draws batches from a window, each row under a random symmetry of the game."""
+    """Draws batches from a buffer, each row under a random symmetry of the game."""
 
-    def __init__(self, window: Window, game: Game, config: ReplayConfig, seed: int) -> None:
-        self._window = window
-        self._surprise_share = config.surprise_share
-        self._format = RowFormat.of(game, config.value_target_search_share)
+    def __init__(self, buffer: ReplayBuffer, game: Game, config: ReplayConfig, seed: int) -> None:
+        self._buffer = buffer
+        self._policy_surprise_weight = config.policy_surprise_weight
+        self._format = RowFormat.of(game, config.value_target_q_ratio)
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
     @property
@@ -99,20 +99,20 @@ class Sampler:
 
     def sample(self, batch_size: int) -> Batch:
         """So many samples, each drawn by itself."""
-        if len(self._window) == 0:
-            raise Inconsistent("the window is empty; there is nothing to sample yet")
-        rows_B, final_BN = self._window.take(self._draw(batch_size))
+        if len(self._buffer) == 0:
+            raise Inconsistent("the buffer is empty; there is nothing to sample yet")
+        rows_B, final_BN = self._buffer.take(self._draw(batch_size))
         symmetry_B = self._rng.integers(len(self._format.new_action_SA), size=batch_size)
         return Batch(rows_B, final_BN, symmetry_B, self._format)
 
     def _draw(self, batch_size: int) -> NDArray[np.int64]:
-        """Slots of the window: uniform, or for policies in part by surprise."""
-        slots_B = self._window.slots(self._rng.integers(len(self._window), size=batch_size))
-        if self._surprise_share == 0:
+        """Slots of the buffer: uniform, or for policies in part by surprise."""
+        slots_B = self._buffer.slots(self._rng.integers(len(self._buffer), size=batch_size))
+        if self._policy_surprise_weight == 0:
             return slots_B
-        by_surprise_B = self._window.rows_C["has_policy"][slots_B]
-        by_surprise_B &= self._rng.random(batch_size) < self._surprise_share
-        up_to_C = np.cumsum(self._window.rows_C["surprise"], dtype=np.float64)
+        by_surprise_B = self._buffer.rows_C["has_policy"][slots_B]
+        by_surprise_B &= self._rng.random(batch_size) < self._policy_surprise_weight
+        up_to_C = np.cumsum(self._buffer.rows_C["surprise"], dtype=np.float64)
         if up_to_C[-1] > 0:
             drawn = self._rng.random(np.count_nonzero(by_surprise_B)) * up_to_C[-1]
             slots_B[by_surprise_B] = np.searchsorted(up_to_C, drawn, side="right")

@@ -3,7 +3,7 @@
 Numbers are little-endian; checks are CRC-32.
 
     "ZFL" | format u8 | length of the text u32 | check of the text and of all before it u32 | text
-    then records: length of the episode u32 | positions u32 | worker u64 | sequence u64 |
+    then records: length of the episode u32 | rows u32 | worker u64 | sequence u64 |
                   check of the episode u32 | check of the fields before u32 | episode
 
 The text is JSON: the game, its options, how much was logged before this file, and which ids. So the
@@ -27,7 +27,7 @@ from zerofleet.games import Episode
 from zerofleet.replay.ids import Ranges
 
 MAGIC = b"ZFL"
-FORMAT = 1
+FORMAT = 2
 FILE_HEAD = struct.Struct("<3sBI")
 RECORD_HEAD = struct.Struct("<IIQQI")
 CHECK = struct.Struct("<I")
@@ -36,13 +36,13 @@ EPISODE_MAGIC = b"ZFE"
 
 
 @dataclass(frozen=True)
-class SegmentText:
+class SegmentHeader:
     """What a file says of itself."""
 
     game: str
     options: dict[str, str]
     episodes_before: int
-    positions_before: int
+    rows_before: int
     ids_before: dict[str, Ranges]
 
 
@@ -51,7 +51,7 @@ class Record(NamedTuple):
 
     worker: int
     sequence: int
-    num_positions: int
+    num_rows: int
     start: int
     """Of the episode; its head lies before."""
     end: int
@@ -65,19 +65,19 @@ class Damaged(BadBytes):
     """The bytes are not what was written."""
 
 
-def head_bytes(text: SegmentText) -> bytes:
+def head_bytes(text: SegmentHeader) -> bytes:
     body = json.dumps(asdict(text), sort_keys=True).encode()
     head = FILE_HEAD.pack(MAGIC, FORMAT, len(body))
     return head + CHECK.pack(crc32(body, crc32(head))) + body
 
 
-def record_bytes(episode: Episode, num_positions: int) -> bytes:
+def record_bytes(episode: Episode, num_rows: int) -> bytes:
     body = episode.encode()
-    head = RECORD_HEAD.pack(len(body), num_positions, episode.worker, episode.sequence, crc32(body))
+    head = RECORD_HEAD.pack(len(body), num_rows, episode.worker, episode.sequence, crc32(body))
     return head + CHECK.pack(crc32(head)) + body
 
 
-def read_head(data: bytes, name: str) -> tuple[SegmentText, int]:
+def read_head(data: bytes, name: str) -> tuple[SegmentHeader, int]:
     """What the file of that name says of itself, and where its records begin."""
     text_start = FILE_HEAD.size + CHECK.size
     if len(data) < text_start:
@@ -89,7 +89,7 @@ def read_head(data: bytes, name: str) -> tuple[SegmentText, int]:
         raise Damaged(f"{name}: its head is damaged")
     if version != FORMAT:
         raise Unsupported(f"{name}: format {version}; this build reads {FORMAT}")
-    return SegmentText(**json.loads(data[text_start:end])), end
+    return SegmentHeader(**json.loads(data[text_start:end])), end
 
 
 def start_without_head(data: bytes) -> tuple[int, Episode | None]:
@@ -127,7 +127,7 @@ def record_at(data: bytes, start: int, name: str) -> Record:
     body_start = start + RECORD_HEAD_BYTES
     if body_start > len(data):
         raise Torn(f"{name}: the record at byte {start} ends too early")
-    length, num_positions, worker, sequence, body_check = RECORD_HEAD.unpack_from(data, start)
+    length, num_rows, worker, sequence, body_check = RECORD_HEAD.unpack_from(data, start)
     (head_check,) = CHECK.unpack_from(data, start + RECORD_HEAD.size)
     if head_check != crc32(view[start : start + RECORD_HEAD.size]):
         raise Damaged(f"{name}: the head of the record at byte {start} is damaged")
@@ -136,7 +136,7 @@ def record_at(data: bytes, start: int, name: str) -> Record:
         raise Torn(f"{name}: the record at byte {start} ends too early")
     if body_check != crc32(view[body_start:end]):
         raise Damaged(f"{name}: the episode of the record at byte {start} is damaged")
-    return Record(worker, sequence, num_positions, body_start, end)
+    return Record(worker, sequence, num_rows, body_start, end)
 
 
 def next_record(data: bytes, start: int) -> Record | None:

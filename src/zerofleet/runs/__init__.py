@@ -8,10 +8,10 @@
 A run may be training meanwhile: what is whole on disk is seen.
 """
 
-from zerofleet.run_folders import find
-from zerofleet.run_summaries import RunSummary
-from zerofleet.run_summaries import list_runs as list  # noqa: A004  # read as zf.runs.list
+from zerofleet.runs.folder import find
 from zerofleet.runs.logged_games import Decision, LoggedGame, LoggedGames
+from zerofleet.runs.summaries import RunSummary
+from zerofleet.runs.summaries import list_runs as list  # noqa: A004  # read as zf.runs.list
 
 __all__ = ["Decision", "LoggedGame", "LoggedGames", "RunSummary", "games", "list"]
 

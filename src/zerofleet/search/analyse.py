@@ -9,7 +9,7 @@ import numpy as np
 
 from zerofleet._core import Position, RootResult, SearchBatch
 from zerofleet.errors import BadText, Unsupported
-from zerofleet.games.own import OwnPosition, position_of
+from zerofleet.games.custom import CustomPosition, position_of
 from zerofleet.search.analysis import Analysis
 from zerofleet.search.evaluate import Evaluate, Observations, Rows, evaluate_checked
 from zerofleet.search.settings import CoreEvaluatorName, RootName, SearchSettings
@@ -41,7 +41,7 @@ NO_LEAVES = np.empty((0, 0), np.uint8)
 
 
 def analyse(
-    position: Position | OwnPosition,
+    position: Position | CustomPosition,
     evaluator: CoreEvaluatorName | Evaluate = "uniform",
     num_simulations: int | None = None,
     seed: int = 1,

@@ -15,14 +15,14 @@ class SelfPlaySettings(SearchSettings, total=False):
     root: RootName
     """puct, or gumbel for few simulations."""
 
-    full_search_share: float
+    full_search_probability: float
     """Share of decisions that are searched fully and give a policy target. The others get a cheap
     search without exploration: more results to learn values from, for the same work."""
 
-    cheap_simulations: int
+    fast_simulations: int
     """Simulations of a cheap search."""
 
-    whole_turns: bool
+    afterstates: bool
     """Weigh every end of a turn instead of searching; only where nothing is hidden. What is set for
     searches then does not count, but for gumbel_c_visit, gumbel_c_scale and max_bytes."""
 

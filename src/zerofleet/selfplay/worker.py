@@ -18,7 +18,7 @@ class WorkerTimes:
 
     inference_s: float = 0.0
     waiting_for_search_s: float = 0.0
-    """With no batch under way: the evaluator had nothing to do."""
+    """With no batch in flight: the evaluator had nothing to do."""
     waiting_for_trainer_s: float = 0.0
     num_inferences: int = 0
 
@@ -76,8 +76,8 @@ class Worker:
                 self.bus.send_episodes(episodes)
 
     def _next_batch(self) -> tuple[int, Observations] | None:
-        """Waits for one only where nothing is under way that could be answered instead."""
-        patience_s = 0.0 if self.pipeline.num_under_way else PATIENCE_S
+        """Waits for one only where nothing is in flight that could be answered instead."""
+        patience_s = 0.0 if self.pipeline.num_in_flight else PATIENCE_S
         start = time.perf_counter()
         allowed = self.may_play(patience_s)
         asked = time.perf_counter()
@@ -94,7 +94,7 @@ class Worker:
         self.times.inference_s += time.perf_counter() - start
 
     def _answer_oldest(self) -> None:
-        if not self.pipeline.num_under_way:
+        if not self.pipeline.num_in_flight:
             return
         start = time.perf_counter()
         group, policy_logits, outcomes, version = self.pipeline.collect()

@@ -1,4 +1,4 @@
-"""Training: losses, one step, the moving average, checkpoints, the trainer role."""
+"""Training: losses, one step, the exponential moving average, checkpoints, the trainer role."""
 
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.loop import TrainingLoop
@@ -12,14 +12,14 @@ from zerofleet.training.loss import (
 from zerofleet.training.parallel import ProcessLost, train_together
 from zerofleet.training.torch_setup import set_up_torch
 from zerofleet.training.trainer import NotFinite, StepReport, Trainer
-from zerofleet.training.unpack import PackedRows, TensorBatch, Unpacker
+from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
 
 __all__ = [
     "Checkpoint",
     "CheckpointStore",
     "LossTerm",
     "NotFinite",
-    "PackedRows",
+    "PackedBatch",
     "ProcessLost",
     "StepReport",
     "TensorBatch",

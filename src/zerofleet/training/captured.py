@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from zerofleet.nets.compiled import capturing
-from zerofleet.training.unpack import PackedRows
+from zerofleet.training.unpack import PackedBatch
 
 NUM_PLAIN_STEPS = 3
 """Steps before the capture, in which kernels are compiled and chosen and memory is allocated. They
@@ -19,13 +19,13 @@ class CapturedStep:
     To be called within `stream`. What it returns is good until it is called again.
     """
 
-    def __init__(self, step: Callable[[PackedRows], Tensor], stream: torch.cuda.Stream) -> None:
+    def __init__(self, step: Callable[[PackedBatch], Tensor], stream: torch.cuda.Stream) -> None:
         self._step = step
         self._stream = stream
         self._num_plain_steps = 0
         self._graph: torch.cuda.CUDAGraph | None = None
 
-    def __call__(self, packed: PackedRows) -> Tensor:
+    def __call__(self, packed: PackedBatch) -> Tensor:
         if self._num_plain_steps < NUM_PLAIN_STEPS:
             self._num_plain_steps += 1
             return self._step(packed)
@@ -36,8 +36,8 @@ class CapturedStep:
         self._graph.replay()
         return self._found
 
-    def _captured(self, packed: PackedRows) -> torch.cuda.CUDAGraph:
-        self._packed = PackedRows(*(tensor.clone() for tensor in packed))
+    def _captured(self, packed: PackedBatch) -> torch.cuda.CUDAGraph:
+        self._packed = PackedBatch(*(tensor.clone() for tensor in packed))
         graph = torch.cuda.CUDAGraph()
         with capturing(graph, self._stream):
             self._found = self._step(self._packed)

@@ -18,7 +18,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from zerofleet.errors import BadBytes
-from zerofleet.files import write_whole
+from zerofleet.storage import write_whole
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError)
 """What reading a damaged checkpoint may raise."""

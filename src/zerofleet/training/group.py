@@ -34,14 +34,14 @@ class Group:
 
     num_processes = 1
 
-    def deal(self, rows: TensorBatch, progress: float) -> TensorBatch:
+    def scatter(self, rows: TensorBatch, progress: float) -> TensorBatch:
         """Gives every process its rows of a batch; returns those of this one."""
         return rows
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         """Puts into each tensor the sum of all processes' tensors."""
 
-    def add_up_step(self, network: Network, values: Tensor) -> None:
+    def all_reduce_step(self, network: Network, values: Tensor) -> None:
         """The same for a network's gradients and the values of a step, at one go."""
 
 
@@ -58,7 +58,7 @@ class Member(Group):
             dist.scatter(tensor, src=0)
         return rows
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
         dist.all_reduce(flat)
         added = torch.split(flat, [tensor.numel() for tensor in tensors])
@@ -66,10 +66,10 @@ class Member(Group):
             tensor.copy_(total.view(tensor.shape))
 
     @torch.no_grad()
-    def add_up_step(self, network: Network, values: Tensor) -> None:
+    def all_reduce_step(self, network: Network, values: Tensor) -> None:
         gradients = [each.grad for each in network.parameters() if each.grad is not None]
         averages = running_averages(network)
-        self.add_up([*gradients, *averages, values])
+        self.all_reduce([*gradients, *averages, values])
         for average in averages:
             average /= self.num_processes
 

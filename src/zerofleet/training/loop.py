@@ -9,9 +9,9 @@ from torch import Tensor
 
 from zerofleet.bus import MemoryBus
 from zerofleet.config import TrainConfig
-from zerofleet.disk import Disk
 from zerofleet.metrics import MetricsLog
 from zerofleet.replay import LogPosition, Replay
+from zerofleet.storage import Disk
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.trainer import StepReport, Trainer
 from zerofleet.weights import WeightsStore
@@ -126,13 +126,13 @@ class TrainingLoop:
         return new_reports
 
     def publish(self) -> dict[str, Tensor]:
-        """Gives the moving average to those who play; its version is the step."""
-        weights = self.trainer.copy_average()
+        """Gives the exponential moving average to those who play; its version is the step."""
+        weights = self.trainer.copy_ema()
         self.bus.publish_weights(self.step_count, weights)
         return weights
 
     def keep_weights(self) -> None:
-        """Writes the moving average into the run's folder; its version is the step."""
+        """Writes the exponential moving average into the run's folder; its version is the step."""
         self.weights.publish(self.trainer.weights())
 
     def checkpoint_is_due(self) -> bool:

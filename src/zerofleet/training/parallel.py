@@ -86,7 +86,7 @@ class Other:
             self.process.kill()
             self.process.wait()
 
-    def fate(self) -> str | None:
+    def exit_status(self) -> str | None:
         """What became of it; None while it lives."""
         status = self.process.poll()
         if status is None:
@@ -105,7 +105,7 @@ class Leader(Member):
         super().__init__(1 + len(others))
         self.others = others
 
-    def deal(self, rows: TensorBatch, progress: float) -> TensorBatch:
+    def scatter(self, rows: TensorBatch, progress: float) -> TensorBatch:
         num_rows, rest = divmod(len(rows.has_policy_B), self.num_processes)
         if rest:
             raise Inconsistent(
@@ -117,9 +117,9 @@ class Leader(Member):
                 other.tell(json.dumps({"num_rows": num_rows, "progress": progress}))
             return TensorBatch(*map(self._scatter, rows.fields()))
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         with self._watching():
-            super().add_up(tensors)
+            super().all_reduce(tensors)
 
     def _scatter(self, whole: Tensor) -> Tensor:
         shares = list(whole.chunk(self.num_processes))
@@ -144,7 +144,7 @@ class Leader(Member):
 
 def fates_of(others: Sequence[Other]) -> str:
     """What became of those that are gone; empty where none is."""
-    return "; ".join(fate for other in others if (fate := other.fate()) is not None)
+    return "; ".join(status for other in others if (status := other.exit_status()) is not None)
 
 
 @contextmanager

@@ -6,28 +6,28 @@ import torch
 
 from zerofleet.nets.compiled import waited_event
 from zerofleet.replay import Batch
-from zerofleet.training.unpack import PackedRows
+from zerofleet.training.unpack import PackedBatch
 
 NUM_SLOTS = 2
-"""Batches under way; so steps that whoever trains may be ahead of the GPU."""
+"""Batches in flight; so steps that whoever trains may be ahead of the GPU."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    pinned: PackedRows
-    on_device: PackedRows
+    pinned: PackedBatch
+    on_device: PackedBatch
     has_arrived: torch.cuda.Event
     was_read: torch.cuda.Event
 
     @classmethod
-    def like(cls, packed: PackedRows, device: torch.device) -> "Slot":
-        pinned = PackedRows(*(torch.empty_like(each, pin_memory=True) for each in packed))
-        on_device = PackedRows(*(torch.empty_like(each, device=device) for each in packed))
+    def like(cls, packed: PackedBatch, device: torch.device) -> "Slot":
+        pinned = PackedBatch(*(torch.empty_like(each, pin_memory=True) for each in packed))
+        on_device = PackedBatch(*(torch.empty_like(each, device=device) for each in packed))
         return cls(pinned, on_device, waited_event(), waited_event())
 
 
 class Staging:
-    """Memory for batches that are under way; made once, for batches of one size."""
+    """Memory for batches that are in flight; made once, for batches of one size."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -36,11 +36,11 @@ class Staging:
         if device.type == "cuda":
             self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
-    def bring(self, batch: Batch) -> PackedRows:
+    def bring(self, batch: Batch) -> PackedBatch:
         """The batch on the device, for the current stream, until the next but one is brought."""
-        packed = PackedRows.of(batch)
+        packed = PackedBatch.of(batch)
         if self._device.type != "cuda":
-            return PackedRows(*(tensor.to(self._device) for tensor in packed))
+            return PackedBatch(*(tensor.to(self._device) for tensor in packed))
         slot = self._next_slot(packed)
         slot.was_read.synchronize()
         with torch.cuda.stream(self._stream):
@@ -56,9 +56,9 @@ class Staging:
         if self._device.type == "cuda":
             self._slots[self._num_brought % NUM_SLOTS].was_read.record()
 
-    def _next_slot(self, packed: PackedRows) -> Slot:
+    def _next_slot(self, packed: PackedBatch) -> Slot:
         if not self._slots or self._slots[0].pinned.rows_BR.shape != packed.rows_BR.shape:
-            # What is under way reads the slots that go. Not the whole device: a capture of another
+            # What is in flight reads the slots that go. Not the whole device: a capture of another
             # thread would break.
             torch.cuda.current_stream(self._device).synchronize()
             self._slots = [Slot.like(packed, self._device) for _ in range(NUM_SLOTS)]

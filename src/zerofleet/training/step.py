@@ -19,7 +19,7 @@ from zerofleet.training.unpack import TensorBatch
 
 
 class Step:
-    """The network, its optimiser and the moving average, all of which a step changes in place."""
+    """The network, its optimiser and the EMA of its weights, all changed in place by a step."""
 
     def __init__(
         self, network: Network, settings: TrainConfig, device: torch.device, compiles: bool
@@ -31,8 +31,8 @@ class Step:
         """Of what a step returns; known after the first."""
         self.rate = torch.zeros((), device=device)
         """Of the optimiser, for the next step."""
-        self.average_weight = torch.zeros((), device=device)
-        """Of the new weights in the moving average, for the next step."""
+        self.ema_weight = torch.zeros((), device=device)
+        """Of the new weights in the exponential moving average, for the next step."""
         self.stopped = torch.zeros((), device=device)
         """1 from the first step on that met a number that is not finite, else 0."""
         self.optimizer = torch.optim.AdamW(
@@ -42,7 +42,7 @@ class Step:
             capturable=device.type == "cuda",
         )
         state = network.state_dict()
-        self.average = {name: value.clone() for name, value in state.items()}
+        self.ema = {name: value.clone() for name, value in state.items()}
         parameter_names = {name for name, _ in network.named_parameters()}
         self._buffers = [value for name, value in state.items() if name not in parameter_names]
         self._buffers_before = [value.clone() for value in self._buffers]
@@ -62,7 +62,7 @@ class Step:
         self.optimizer.zero_grad(set_to_none=True)
         means = self._losses(rows)
         num_rows = torch.stack([mean.num_rows.float() for mean in means.values()])
-        group.add_up([num_rows])
+        group.all_reduce([num_rows])
         parts = {
             name: mean.total / num
             for (name, mean), num in zip(means.items(), num_rows.clamp(min=1), strict=True)
@@ -70,7 +70,7 @@ class Step:
         loss = total_loss(parts, self.settings)
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         found = torch.stack([loss, *parts.values()]).detach()
-        group.add_up_step(self.network, found)
+        group.all_reduce_step(self.network, found)
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(
             self.network.parameters(), self.settings.max_grad_norm
@@ -80,7 +80,7 @@ class Step:
             buffer.copy_(torch.where(self.stopped > 0, before, buffer))
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        self._update_average()
+        self._update_ema()
         self.value_names = ["grad_norm", "loss", *parts]
         return torch.cat([norm[None], found])
 
@@ -124,13 +124,13 @@ class Step:
         self.stopped.copy_(torch.maximum(self.stopped, 1 - is_finite.float()))
 
     @torch.no_grad()
-    def _update_average(self) -> None:
-        averages = [self.average[name] for name in self._numbers]
+    def _update_ema(self) -> None:
+        averages = [self.ema[name] for name in self._numbers]
         gaps = torch._foreach_sub([self._state[name] for name in self._numbers], averages)
-        torch._foreach_mul_(gaps, self.average_weight * (1 - self.stopped))
+        torch._foreach_mul_(gaps, self.ema_weight * (1 - self.stopped))
         torch._foreach_add_(averages, gaps)
         copy_all(
-            [self.average[name] for name in self._counts],
+            [self.ema[name] for name in self._counts],
             [self._state[name] for name in self._counts],
         )
 

@@ -1,4 +1,4 @@
-"""Makes steps: a batch in, better weights out, with a moving average of them for play."""
+"""Makes steps: a batch in, better weights out, with an exponential moving average for play."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -43,9 +43,10 @@ class StepReport:
 
 
 class Trainer:
-    """Owns the network that learns, its optimiser and the moving average of its weights.
+    """Owns the network that learns, its optimiser and the exponential moving average (EMA) of its
+    weights.
 
-    The average starts as the weights themselves and follows them with `average_decay`; it is what
+    The EMA starts as the weights themselves and follows them with `ema_decay`; it is what
     self-play and players get.
 
     On CUDA it works in a stream of its own, of the lowest priority, and `step` does not wait for
@@ -113,7 +114,7 @@ class Trainer:
             if self._captured and alone and len(batch) == self.settings.batch_size:
                 self._make(partial(self._captured, packed), progress)
             else:
-                self.step_on(self.group.deal(unpack(packed), progress), progress)
+                self.step_on(self.group.scatter(unpack(packed), progress), progress)
             self._staging.was_read()
 
     def step_on(self, rows: TensorBatch, progress: float) -> None:
@@ -139,21 +140,21 @@ class Trainer:
             self._stream.synchronize()
 
     @property
-    def average(self) -> dict[str, Tensor]:
+    def ema(self) -> dict[str, Tensor]:
         """The weights that play, after all steps; the next step changes them."""
         self.wait()
-        return self._step.average
+        return self._step.ema
 
-    def copy_average(self) -> dict[str, Tensor]:
+    def copy_ema(self) -> dict[str, Tensor]:
         """The same, for whoever is to have them."""
         with self.on_own_stream():
-            copy = {name: value.clone() for name, value in self.average.items()}
+            copy = {name: value.clone() for name, value in self.ema.items()}
         self.wait()
         return copy
 
     def weights(self) -> Weights:
         """The same as a version to publish or keep; its number is the step."""
-        tensors = {name: each.detach().cpu().numpy().copy() for name, each in self.average.items()}
+        tensors = {name: each.detach().cpu().numpy().copy() for name, each in self.ema.items()}
         return Weights(self.step_count, self.network.spec.to_dict(), tensors)
 
     @contextmanager
@@ -169,7 +170,7 @@ class Trainer:
         """Everything needed to go on: tensors by name, and what is not a tensor."""
         self.wait()
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        tensors |= {f"average.{name}": value for name, value in self._step.average.items()}
+        tensors |= {f"ema.{name}": value for name, value in self._step.ema.items()}
         moments = self._step.optimizer.state_dict()["state"]
         for index, entry in moments.items():
             for name, value in entry.items():
@@ -184,12 +185,12 @@ class Trainer:
                 "the first weights",
             )
             for name, value in self.network.state_dict().items():
-                self._step.average[name].copy_(value)
+                self._step.ema[name].copy_(value)
         self.wait()
 
     def restore(self, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
         """Goes back to what `state` gave, of such a network."""
-        parts: dict[str, dict[str, Tensor]] = {"network": {}, "average": {}, "optimizer": {}}
+        parts: dict[str, dict[str, Tensor]] = {"network": {}, "ema": {}, "optimizer": {}}
         for name, value in tensors.items():
             part, _, inner = name.partition(".")
             parts[part][inner] = value
@@ -199,8 +200,8 @@ class Trainer:
             moments.setdefault(int(index), {})[inner] = value
         with self.on_own_stream():
             self.network.take(parts["network"], "the weights of a checkpoint")
-            for name, value in parts["average"].items():
-                self._step.average[name].copy_(value)
+            for name, value in parts["ema"].items():
+                self._step.ema[name].copy_(value)
             self._step.load_optimizer(moments)
         self.wait()
         self._unpack = self._captured = None  # a graph knows the optimiser's old memory
@@ -222,7 +223,7 @@ class Trainer:
             self.step_count, progress, self.settings
         )
         self._step.rate.fill_(rate)
-        self._step.average_weight.fill_(1 - average_decay(self.step_count + 1, self.settings))
+        self._step.ema_weight.fill_(1 - ema_decay(self.step_count + 1, self.settings))
         found = step()
         self.step_count += 1
         if self._found is None:
@@ -266,7 +267,7 @@ def learning_rate_share(step: int, progress: float, settings: TrainConfig) -> fl
     return warm * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
 
 
-def average_decay(step: int, settings: TrainConfig) -> float:
-    """Of the moving average after so many steps. Early on it would remember the random start, so it
-    follows faster then."""
-    return min(settings.average_decay, step / (step + 10))
+def ema_decay(step: int, settings: TrainConfig) -> float:
+    """Of the EMA after so many steps. Early on it would remember the random start, so it decays
+    faster then."""
+    return min(settings.ema_decay, step / (step + 10))

@@ -15,16 +15,16 @@ from zerofleet.nets import NetworkSpec
 from zerofleet.replay import OUTCOME_UNIT, Batch, RowFormat
 
 
-class PackedRows(NamedTuple):
+class PackedBatch(NamedTuple):
     """A batch of the replay as it travels."""
 
     rows_BR: Tensor
-    """uint8, the rows of the window byte by byte."""
+    """uint8, the rows of the buffer byte by byte."""
     final_observation_BN: Tensor
     symmetry_B: Tensor
 
     @classmethod
-    def of(cls, batch: Batch) -> "PackedRows":
+    def of(cls, batch: Batch) -> "PackedBatch":
         """The same memory."""
         return cls(
             torch.from_numpy(batch.rows_B.view(np.uint8).reshape(len(batch), -1)),
@@ -87,7 +87,7 @@ class Unpacker:
         # The first action of eight is the highest bit.
         self._bits_8 = torch.arange(7, -1, -1, dtype=torch.uint8, device=device)
 
-    def __call__(self, packed: PackedRows) -> TensorBatch:
+    def __call__(self, packed: PackedBatch) -> TensorBatch:
         old_action_BA = self._old_action_SA[packed.symmetry_B]
         old_byte_BN = self._old_byte_SN[packed.symmetry_B]
         policy_BA = self._numbers(packed, "policy").gather(1, old_action_BA).float()
@@ -101,26 +101,26 @@ class Unpacker:
             final_observation_BN=packed.final_observation_BN.gather(1, old_byte_BN),
         )
 
-    def _bytes(self, packed: PackedRows, name: str) -> Tensor:
+    def _bytes(self, packed: PackedBatch, name: str) -> Tensor:
         dtype, start = self.format.row_type.fields[name][:2]  # type: ignore[index]
         return packed.rows_BR[:, start : start + dtype.itemsize]
 
-    def _numbers(self, packed: PackedRows, name: str) -> Tensor:
+    def _numbers(self, packed: PackedBatch, name: str) -> Tensor:
         """int32 [B, X] of a field of two-byte numbers."""
         bytes_BX2 = self._bytes(packed, name).reshape(len(packed.rows_BR), -1, 2).int()
         return bytes_BX2[:, :, 0] + 256 * bytes_BX2[:, :, 1]
 
-    def _legal(self, packed: PackedRows) -> Tensor:
+    def _legal(self, packed: PackedBatch) -> Tensor:
         bits_BL8 = (self._bytes(packed, "legal_bits")[:, :, None] >> self._bits_8) & 1
         return bits_BL8.flatten(1)[:, : self.format.num_actions]
 
-    def _replies(self, packed: PackedRows) -> Tensor:
+    def _replies(self, packed: PackedBatch) -> Tensor:
         low_B, high_B = self._numbers(packed, "reply").unbind(1)
         reply_B = low_B + 65536 * high_B.short().int()  # the sign is in the high half
         new_B = self._new_action_SA[packed.symmetry_B, reply_B.clamp(min=0)]
         return torch.where(reply_B < 0, -1, new_B)
 
-    def _outcome_targets(self, packed: PackedRows) -> Tensor:
+    def _outcome_targets(self, packed: PackedBatch) -> Tensor:
         ended_BO = self._one_hot_XO[self._bytes(packed, "outcome")[:, 0].long()]
         units_BO = self._numbers(packed, "search_outcomes")
         was_searched_B1 = (units_BO > 0).any(dim=1, keepdim=True)

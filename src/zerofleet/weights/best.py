@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from zerofleet.config import game_text
 from zerofleet.errors import BadBytes, Unsupported
-from zerofleet.files import own_folder
-from zerofleet.settings import game_text
+from zerofleet.storage import own_folder
 
 TENSORS, MANIFEST = "weights.safetensors", "weights.json"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zerofleet.files import write_whole
+from zerofleet.storage import write_whole
 from zerofleet.weights.store import BadWeights
 
 GRAPH, GRAPH_MANIFEST = "graph.onnx", "graph.json"

@@ -21,7 +21,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from zerofleet.errors import BadBytes, ZerofleetError
-from zerofleet.files import write_whole
+from zerofleet.storage import write_whole
 
 Tensors = dict[str, NDArray[Any]]
 

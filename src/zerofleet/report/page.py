@@ -1,0 +1,216 @@
+"""The page of a report: one HTML file that needs no other."""
+
+import base64
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from zerofleet.arena.match_result import reward_unit
+from zerofleet.config import game_text
+from zerofleet.games import Episode, Game
+from zerofleet.metrics import Record
+from zerofleet.printing import duration_text, size_text, value_text
+from zerofleet.program import program_name
+from zerofleet.report.data import RunData
+
+STYLE = """
+:root { color-scheme: light dark; --ground: #fbfbf9; --text: #1f2328; --faint: #6b7280;
+        --line: #d9dbdf; --card: #ffffff; }
+@media (prefers-color-scheme: dark) { :root { --ground: #16181d; --text: #e4e6ea;
+        --faint: #9aa0aa; --line: #363a42; --card: #1e2127; } }
+body { background: var(--ground); color: var(--text); margin: 0 auto; max-width: 62rem;
+       padding: 1.5rem; font: 16px/1.5 system-ui, sans-serif; }
+h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
+p.faint, figcaption, td.faint { color: var(--faint); }
+figure { margin: 0; } .wide { overflow-x: auto; } img { width: 100%; min-width: 36rem; }
+table { border-collapse: collapse; } th, td { text-align: left; padding: .2rem 1.2rem .2rem 0;
+       border-bottom: 1px solid var(--line); } td + td { overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+.boards { display: flex; flex-wrap: wrap; gap: .8rem; max-height: 40rem; overflow-y: auto; }
+.boards div { background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
+       padding: .5rem .7rem; max-width: 100%; overflow-x: auto; box-sizing: border-box; }
+pre { margin: .3rem 0 0; font: 12px/1.25 ui-monospace, monospace; }
+.columns { columns: 24rem; column-gap: 2rem; }
+.columns table { break-inside: avoid; width: 100%; table-layout: fixed; margin-bottom: 1rem; }
+.columns td { vertical-align: top; padding-right: .6rem; font-size: .85rem;
+       overflow-wrap: anywhere; } .columns td:first-child { width: 65%; }
+"""
+
+SECTIONS = (
+    (
+        "strength",
+        "Strength",
+        "Above, the run's Elo, over minutes and over games; dotted lines are its opponents, and "
+        "the curve begins at start, the run's first weights. Below, its score against each "
+        "opponent: 1 is every game won, 0.5 (dotted) as many won as lost. Bars and bands are 95 % "
+        "intervals.",
+        "This run has no ratings yet: rating.interval_minutes says when they are made.",
+    ),
+    (
+        "losses",
+        "Losses",
+        "Over training steps: the whole loss and its parts, each point the mean since the one "
+        "before. Policy is the sum of target entropy and KL to target.",
+        "No training step was made yet.",
+    ),
+    (
+        "game-length",
+        "Length of games",
+        "Plies (actions and rolls of dice) of a game, over the time at which it ended: a dot is a "
+        "game, the line the mean.",
+        "No game is in the log.",
+    ),
+    (
+        "openings",
+        "Openings",
+        "How the newest games began. A column is a ply, a box a move, its height the share of "
+        "games that began with the moves to its left and then it. In it: move, share, mean reward "
+        "of who moved first (blue: good for them, orange: bad). Below 1 % is left blank.",
+        "No finished game is in the log.",
+    ),
+    (
+        "throughput",
+        "Throughput",
+        "From above: games finished per second, training steps per second, and what share of its "
+        "time each side waits for the other; the replay ratio decides which does "
+        "(docs/5-training.md). With a GPU, below, how busy and how full it is.",
+        "Fewer than two statuses were written.",
+    ),
+)
+
+
+def page(data: RunData, plots: dict[str, bytes]) -> str:
+    name = escape(data.run.name)
+    figures = "".join(
+        section(title, figure(title, caption, plots[key]) if key in plots else faint(missing))
+        for key, title, caption, missing in SECTIONS
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{name}: zerofleet</title><style>{STYLE}</style></head><body>"
+        f"<h1>{name}</h1>{faint(game_text(data.run.facts.game, data.run.facts.options))}"
+        + facts(data)
+        + "".join(faint(f"Damaged: {fault}; that is left out.") for fault in data.faults)
+        + section("Last ratings", last_ratings(data))
+        + figures
+        + section("A game", sample_game(data.sample, data.game))
+        + section("Settings", settings(data))
+        + "</body></html>\n"
+    )
+
+
+def section(title: str, body: str) -> str:
+    return f"<h2>{escape(title)}</h2>{body}\n"
+
+
+def faint(text: str) -> str:
+    return f'<p class="faint">{escape(text)}</p>'
+
+
+def figure(title: str, caption: str, png: bytes) -> str:
+    source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    return (
+        f'<figure><div class="wide"><img alt="{escape(title)}" src="{source}"></div>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def table(header: list[str], rows: list[list[str]], numbers: set[str]) -> str:
+    def cells(tag: str, row: list[str]) -> str:
+        return "".join(
+            f"<{tag}{' class=number' if name in numbers else ''}>{escape(cell)}</{tag}>"
+            for name, cell in zip(header, row, strict=True)
+        )
+
+    head = f"<tr>{cells('th', header)}</tr>" if "".join(header).strip() else ""
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<table>{head}{body}</table>"
+
+
+def facts(data: RunData) -> str:
+    status: dict[str, Any] = data.statuses[-1] if data.statuses else {}
+    rows = [
+        ["begun", f"{data.run.facts.created:%Y-%m-%d %H:%M} UTC"],
+        ["trained for", duration_text(status.get("trained_s", 0))],
+        ["steps", f"{max((each['step'] for each in [*data.losses, status] if each), default=0):,}"],
+        ["games", f"{status.get('games', 0):,}"],
+        ["rows", f"{status.get('rows', 0):,}"],
+        *gpu_facts(data.statuses),
+        ["id", data.run.facts.id],
+        ["play it", f"{program_name()} play {data.run.facts.game} --against run:{data.run.name}"],
+    ]
+    return table(["", " "], rows, set())
+
+
+def gpu_facts(statuses: list[Record]) -> list[list[str]]:
+    """A row with the means over the run, where the driver of its GPUs told."""
+    told = [each for each in statuses if "gpu_busy" in each]
+    if not told:
+        return []
+    busy, watts, used, total = (
+        sum(each[name] for each in told) / len(told)
+        for name in ("gpu_busy", "gpu_watts", "gpu_memory_bytes", "gpu_memory_total_bytes")
+    )
+    memory = f"{size_text(used)} of {size_text(total)} in use"
+    return [["GPU", f"{busy:.0%} busy, {watts:,.0f} W, {memory} (means)"]]
+
+
+def last_ratings(data: RunData) -> str:
+    if not data.ratings:
+        return faint("None yet.")
+    reward = f"{reward_unit(data.game)} per game"
+    header = ["opponent", "score", "95 % interval", reward, "games", "at step"]
+    rows = [
+        [
+            record["opponent"],
+            f"{record['score']:.1%}",
+            f"{record['low']:.1%} to {record['high']:.1%}",
+            f"{record['points']:+.3f}",
+            f"{record['games']:,}",
+            f"{record['step']:,}",
+        ]
+        for record in data.last_ratings
+    ]
+    return f'<div class="wide">{table(header, rows, set(header[1:]))}</div>'
+
+
+def sample_game(episode: Episode | None, game: Game) -> str:
+    """The newest finished game, a board after each move."""
+    if episode is None:
+        return faint("No finished game is in the log.")
+    positions = episode.positions(game)
+    played = [
+        position.action_text(event.id)
+        for position, event in zip(positions, episode.events, strict=False)
+    ]
+    result = game.outcomes[episode.outcome_first_player].name
+    version = max(event.version for event in episode.events)
+    boards = "".join(
+        f"<div>{escape(title)}<pre>{escape(str(position).rstrip())}</pre></div>"
+        for title, position in zip(
+            ["start", *(f"{ply}. {text}" for ply, text in enumerate(played, start=1))],
+            positions,
+            strict=True,
+        )
+    )
+    about = f"The newest game, with weights of step {version:,}; for the first player: {result}."
+    return f'{faint(about)}<div class="boards">{boards}</div>'
+
+
+def settings(data: RunData) -> str:
+    """All of them, section by section."""
+    tables = []
+    for name, values in data.config.model_dump().items():
+        rows = [[setting, value_text(value)] for setting, value in flat(name, values)]
+        tables.append(table(["", " "], rows, set()))
+    return f'<div class="columns">{"".join(tables)}</div>'
+
+
+def flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The settings below a name, each with its full one."""
+    if isinstance(value, dict):
+        for inner, each in value.items():
+            yield from flat(f"{name}.{inner}", each)
+    else:
+        yield name, value
