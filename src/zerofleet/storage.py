@@ -126,7 +126,7 @@ class Disk:
                 if self._wants_end():
                     raise DiskFull(
                         f"ended while the disk was full: {fault}; free some space, and the same "
-                        "command goes on from what was written"
+                        "command resumes from what was written"
                     )
                 if thread not in self._waiting:
                     self._waiting.add(thread)

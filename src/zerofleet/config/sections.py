@@ -117,12 +117,12 @@ class SelfPlayConfig(Section):
     """How games are played against itself."""
 
     full_search_probability: Annotated[float, Field(gt=0, le=1)] = 1
-    """Share of decisions that are searched fully and give a policy target. The others get a cheap
-    search without exploration: more games, so more results to learn values from, for the same
-    work, but fewer policies."""
+    """Playout-cap randomisation: probability that a decision gets a full search and a policy
+    target. The others get a fast search without exploration: more games, so more results to learn
+    values from, for the same work, but fewer policies."""
 
     fast_simulations: Count = 32
-    """Simulations of a cheap search. Fewer give more games, weaker ones."""
+    """Simulations of a fast search. Fewer give more games, weaker ones."""
 
     afterstates: bool = False
     """Weigh every position in which a turn can end, by one look of the network each, instead of a
@@ -153,7 +153,7 @@ class SelfPlayConfig(Section):
 
     num_groups: Annotated[int, Field(ge=0, le=2**12)] = 0
     """Groups of games. While one is evaluated the others search: with too few, one side waits. 0:
-    two where a thread searches and evaluates by turns; with a GPU five more than search threads."""
+    two where a thread both searches and evaluates; with a GPU five more than search threads."""
 
     games_per_group: Annotated[int, Field(ge=0, le=2**16)] = 512
     """Games in a group, so also leaves in a batch. More uses a GPU better; fewer finish games, and
@@ -359,8 +359,8 @@ class RunConfig(Section):
     twice as fast. Networks of boards (Gomoku, Connect Four) are never compiled for training."""
 
     inference_threads: Annotated[int, Field(ge=0, le=4096)] = 0
-    """How many of num_threads play on a CPU, each searching and evaluating by turns; the others
-    train. 0: all but a quarter."""
+    """How many of num_threads play on a CPU, each searching and evaluating; the others train. 0:
+    all but a quarter."""
 
 
 class Config(Section):
