@@ -84,16 +84,6 @@ class Rng {
         }
     }
 
-    template <class T>
-    void shuffle(T* items, uint32_t count) {
-        for (uint32_t i = count; i > 1; --i) {
-            const uint32_t j = below(i);
-            const T kept = items[i - 1];
-            items[i - 1] = items[j];
-            items[j] = kept;
-        }
-    }
-
   private:
     uint64_t state_[4];
 };

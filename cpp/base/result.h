@@ -2,6 +2,7 @@
 // none); whoever binds it turns an Error into what its language uses.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -39,6 +40,21 @@ class [[nodiscard]] Result {
 
   private:
     std::variant<T, Error> held_;
+};
+
+// Of what gives no value: done, or the reason why not. `return {};` says that it is done.
+template <>
+class [[nodiscard]] Result<void> {
+  public:
+    Result() = default;
+    Result(Error error) : error_(std::move(error)) {}
+
+    explicit operator bool() const { return !error_; }
+    // Precondition: holds an error.
+    const Error& error() const { return *error_; }
+
+  private:
+    std::optional<Error> error_;
 };
 
 }  // namespace zf

@@ -32,18 +32,18 @@ class AnyPosition {
     // Empty where no player, or not chance, is to move.
     virtual std::vector<Action> legal_actions() const = 0;
     virtual std::vector<ChanceOutcome> chance_outcomes() const = 0;
-    virtual Result<bool> play(int64_t id) = 0;
+    virtual Result<void> play(int64_t id) = 0;
     // Index into the game's outcomes, once the game is over.
     virtual Result<int> outcome(int player) const = 0;
     virtual Result<std::vector<uint8_t>> observe(int player) const = 0;
-    virtual Result<bool> resample_hidden(int player, uint64_t seed) = 0;
+    virtual Result<void> resample_hidden(int player, uint64_t seed) = 0;
 
     virtual std::string to_text() const = 0;
     // Of an action, or of a chance outcome where chance moves; it need not be legal.
     virtual Result<std::string> action_text(int64_t id) const = 0;
     virtual Result<Action> action_from_text(const std::string& text) const = 0;
     // Takes a whole turn; where that fails the position is as before.
-    virtual Result<bool> play_from_text(const std::string& text) = 0;
+    virtual Result<void> play_from_text(const std::string& text) = 0;
     virtual std::string picture() const = 0;
     // For player -1 everything, else only what that player may see.
     virtual Result<Described> describe(int player) const = 0;
@@ -67,7 +67,7 @@ class AnySearch {
   public:
     virtual ~AnySearch() = default;
     // The root must be of the game that made this search; an error where its game is over.
-    virtual Result<bool> begin(const AnyPosition& root, const SearchOptions& options,
+    virtual Result<void> begin(const AnyPosition& root, const SearchOptions& options,
                                uint64_t seed) = 0;
     virtual bool finished() const = 0;
     virtual bool solved() const = 0;
@@ -108,7 +108,7 @@ class AnyGame {
     virtual std::unique_ptr<AnySearch> make_search() const = 0;
     virtual RandomGames random_games(int64_t num_games, uint64_t seed) const = 0;
     // Adds where the turn of the player to move can lead; see search/turn_ends.h.
-    virtual Result<bool> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
+    virtual Result<void> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
                                        TurnEnds& ends) const = 0;
 
     // Group `number` of `num_groups`, each of `num_games` games; see selfplay/group.h. The group
@@ -121,7 +121,7 @@ class AnyGame {
     // actions and chance outcomes since. It must be over, or have come to max_plies.
     virtual Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const = 0;
     // Records; see record/replay.h. They must be of this game with these options.
-    virtual Result<bool> verify(const Episode& episode) const = 0;
+    virtual Result<void> verify(const Episode& episode) const = 0;
     virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;
     virtual Result<TrainingRows> training_rows(const Episode& episode, float value_lambda,
                                                bool cut_exploratory) const = 0;

@@ -49,7 +49,7 @@ inline std::string allowed_text(const std::vector<std::string>& allowed) {
     return text;
 }
 
-inline Result<bool> set_option(const GameEntry& entry, const std::string& name,
+inline Result<void> set_option(const GameEntry& entry, const std::string& name,
                                const std::string& value, OptionValues& values) {
     std::vector<std::string> known;
     for (size_t i = 0; i < entry.option_specs.size(); ++i) {
@@ -61,7 +61,7 @@ inline Result<bool> set_option(const GameEntry& entry, const std::string& name,
                                                        allowed_text(spec.allowed) + ", got " +
                                                        value};
         values[i].second = value;
-        return true;
+        return {};
     }
     return Error{Error::Kind::unsupported, entry.name + ": " + unknown_name("option", name, known)};
 }
@@ -71,7 +71,7 @@ inline Result<std::unique_ptr<AnyGame>> make_game(const GameEntry& entry,
                                                   const OptionValues& given) {
     OptionValues values = default_options(entry.option_specs);
     for (const auto& [option, value] : given) {
-        const Result<bool> set = set_option(entry, option, value, values);
+        const Result<void> set = set_option(entry, option, value, values);
         if (!set) return set.error();
     }
     return entry.make(values);

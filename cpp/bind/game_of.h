@@ -28,7 +28,7 @@ class PositionOf final : public AnyPosition {
     std::vector<ChanceOutcome> chance_outcomes() const override {
         return zf::chance_outcomes(position_, *facts_);
     }
-    Result<bool> play(int64_t id) override { return play_checked(position_, *facts_, id); }
+    Result<void> play(int64_t id) override { return play_checked(position_, *facts_, id); }
     Result<int> outcome(int player) const override {
         if (const auto fault = fault_of_player(player)) return *fault;
         if (to_move() == kOver) return position_.outcome(player);
@@ -39,11 +39,11 @@ class PositionOf final : public AnyPosition {
         if (const auto fault = fault_of_player(player)) return *fault;
         return observation(position_, *facts_, player);
     }
-    Result<bool> resample_hidden(int player, uint64_t seed) override {
+    Result<void> resample_hidden(int player, uint64_t seed) override {
         if (const auto fault = fault_of_player(player)) return *fault;
         Rng rng(seed);
         position_.resample_hidden(player, rng);
-        return true;
+        return {};
     }
 
     std::string to_text() const override { return position_.to_text(); }
@@ -59,9 +59,9 @@ class PositionOf final : public AnyPosition {
     Result<Action> action_from_text(const std::string& text) const override {
         return position_.action_from_text(text);
     }
-    Result<bool> play_from_text(const std::string& text) override {
+    Result<void> play_from_text(const std::string& text) override {
         P played = position_;
-        const Result<bool> result = played.play_from_text(text);
+        const Result<void> result = played.play_from_text(text);
         if (result) position_ = std::move(played);
         return result;
     }
@@ -73,7 +73,7 @@ class PositionOf final : public AnyPosition {
     }
     Result<Described> steps(int64_t id) const override {
         P played = position_;
-        if (const Result<bool> legal = play_checked(played, *facts_, id); !legal)
+        if (const Result<void> legal = play_checked(played, *facts_, id); !legal)
             return legal.error();
         if constexpr (requires { position_.steps(Action(id)); }) {
             return position_.steps(Action(id));
@@ -109,14 +109,14 @@ class SearchOf final : public AnySearch {
     explicit SearchOf(std::shared_ptr<const Facts> facts)
         : facts_(std::move(facts)), search_(*facts_), observation_(facts_->observation_bytes) {}
 
-    Result<bool> begin(const AnyPosition& root, const SearchOptions& options,
+    Result<void> begin(const AnyPosition& root, const SearchOptions& options,
                        uint64_t seed) override {
         if (root.to_move() == kOver)
             return Error{Error::Kind::illegal,
                          "the game is over: there is nothing to search (" + facts_->name + ")"};
         const P& position = static_cast<const PositionOf<P>&>(root).position();
         search_.begin(position, options, seed, 0, nullptr);
-        return true;
+        return {};
     }
     bool finished() const override { return search_.finished(); }
     bool solved() const override { return search_.solved(); }
@@ -189,7 +189,7 @@ class GameOf final : public AnyGame {
         }
         return games;
     }
-    Result<bool> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
+    Result<void> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
                                TurnEnds& ends) const override {
         if (position.to_move() == kOver || position.to_move() == kChance)
             return Error{Error::Kind::illegal,
@@ -215,15 +215,15 @@ class GameOf final : public AnyGame {
             Event event;
             if (position.to_move() == kChance) event.kind = SearchKind::chance;
             event.id = Action(id);
-            if (const Result<bool> played = play_checked(position, facts(), id); !played)
+            if (const Result<void> played = play_checked(position, facts(), id); !played)
                 return played.error();
             episode.events.push_back(std::move(event));
         }
         if (position.to_move() == kOver) episode.outcome_first_player = position.outcome(0);
-        if (const Result<bool> whole = verify(episode); !whole) return whole.error();
+        if (const Result<void> whole = verify(episode); !whole) return whole.error();
         return episode;
     }
-    Result<bool> verify(const Episode& episode) const override {
+    Result<void> verify(const Episode& episode) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::verify<P>(episode, options_, facts());
     }
@@ -240,7 +240,7 @@ class GameOf final : public AnyGame {
         const Episode& episode) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
         std::vector<std::unique_ptr<AnyPosition>> positions;
-        const Result<bool> played = replay<P>(
+        const Result<void> played = replay<P>(
             episode, options_, facts(),
             [&](const P& position, const Event&) { positions.push_back(hold(position)); },
             [&](const P& position) { positions.push_back(hold(position)); });

@@ -33,13 +33,13 @@ Result<const GameEntry*> load(const std::string& path) {
     return built.entry;
 }
 
-Result<bool> check_facts(const AnyGame& game) {
+Result<void> check_facts(const AnyGame& game) {
     const Result<CheckReport> checked = game.make_check(0)->run(0);
     if (!checked) return checked.error();
     if (game.facts().symmetries.empty())
         return Error{Error::Kind::inconsistent,
                      game.facts().name + ": facts: symmetries must hold the identity"};
-    return true;
+    return {};
 }
 
 }  // namespace

@@ -111,11 +111,11 @@ class PythonGame {
         return has("action_text") ? text_of(call("action_text", int(id))) : std::to_string(id);
     }
     Result<Action> action_from_text(const std::string& text) const;
-    Result<bool> play_from_text(const std::string& text) {
+    Result<void> play_from_text(const std::string& text) {
         const Result<Action> action = action_from_text(text);
         if (!action) return action.error();
         play(*action);
-        return true;
+        return {};
     }
     std::string picture() const { return text_of(nanobind::str(*held_)) + "\n"; }
     Described describe(int player) const;
@@ -275,7 +275,7 @@ inline Result<PythonGame> PythonGame::from_text(const Options& own, const std::s
         return Error{Error::Kind::bad_text, "'" + text + "' must begin with the seed: seed=7 0 3"};
     PythonGame position = started(own, seed);
     for (int64_t id; words >> id;) {
-        const Result<bool> played = play_checked(position, own->facts, id);
+        const Result<void> played = play_checked(position, own->facts, id);
         if (!played) return played.error();
     }
     if (!words.eof()) return Error{Error::Kind::bad_text, "'" + text + "' must be ids: 0 3 1"};

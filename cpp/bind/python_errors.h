@@ -74,7 +74,7 @@ inline void translate_rules_failed(const std::exception_ptr& thrown, void*) {
 template <class T>
 T value_or_raise(Result<T> result) {
     if (!result) raise(result.error());
-    return std::move(*result);
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
 }  // namespace zf

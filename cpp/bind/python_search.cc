@@ -159,7 +159,7 @@ PyTurnEnds turn_ends(const std::vector<const PyPosition*>& positions,
     if (num_draws < 1) raise({Error::Kind::bad_text, "num_draws must be at least 1"});
     TurnEnds ends;
     std::vector<int32_t> position_R;
-    Result<bool> added = true;
+    Result<void> added;
     game.run_unlocked([&] {
         for (size_t i = 0; i < positions.size() && added; ++i) {
             added = game.core->add_turn_ends(*positions[i]->core, seeds[i], num_draws, ends);

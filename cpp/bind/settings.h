@@ -104,7 +104,7 @@ std::vector<std::string> setting_names(const std::vector<Setting<Options>>& sett
 
 // Sets one setting, or says what it may be.
 template <class Options>
-Result<bool> set_setting(Options& options, const Setting<Options>& setting,
+Result<void> set_setting(Options& options, const Setting<Options>& setting,
                          const SettingValue& value) {
     const auto refuse = [&](const std::string& right) {
         return Error{Error::Kind::bad_text,
@@ -124,7 +124,7 @@ Result<bool> set_setting(Options& options, const Setting<Options>& setting,
                 options.*field = static_cast<T>(index);
             },
             setting.field);
-        return true;
+        return {};
     }
     const bool whole = !std::holds_alternative<float Options::*>(setting.field);
     const std::string range = std::string(whole ? "a whole number" : "a number") + " from " +
@@ -140,11 +140,11 @@ Result<bool> set_setting(Options& options, const Setting<Options>& setting,
             options.*field = static_cast<T>(number);
         },
         setting.field);
-    return true;
+    return {};
 }
 
 // The same by name; an unknown name gets those that are known, nearest first.
-inline Result<bool> set_search_setting(SearchOptions& options, const std::string& name,
+inline Result<void> set_search_setting(SearchOptions& options, const std::string& name,
                                        const SettingValue& value) {
     if (const auto* setting = find_setting(search_settings(), name))
         return set_setting(options, *setting, value);
@@ -153,7 +153,7 @@ inline Result<bool> set_search_setting(SearchOptions& options, const std::string
 }
 
 // Of self-play or of its search.
-inline Result<bool> set_selfplay_setting(SelfPlayOptions& options, const std::string& name,
+inline Result<void> set_selfplay_setting(SelfPlayOptions& options, const std::string& name,
                                          const SettingValue& value) {
     if (const auto* setting = find_setting(selfplay_settings(), name))
         return set_setting(options, *setting, value);

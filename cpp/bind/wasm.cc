@@ -59,7 +59,7 @@ const char* zf_best_action(const char* name, uint32_t name_length, const char* t
     zf::SearchOptions options;
     options.num_simulations = num_simulations;
     const auto search = (*game)->make_search();
-    const zf::Result<bool> begun = search->begin(**position, options, seed);
+    const zf::Result<void> begun = search->begin(**position, options, seed);
     if (!begun) return fail(begun.error());
     zf::CoreEvaluator evaluator(zf::EvaluatorKind::playout, (*game)->facts(), seed);
     while (!search->finished()) search->run(evaluator, 1000);

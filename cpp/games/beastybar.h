@@ -91,7 +91,7 @@ class BeastyBar {
     static Result<BeastyBar> from_text(const Options& options, const std::string& text);
     std::string action_text(Action action) const { return turn_text(kTurns[action]); }
     Result<Action> action_from_text(const std::string& text) const;
-    Result<bool> play_from_text(const std::string& text);
+    Result<void> play_from_text(const std::string& text);
     std::string picture() const;
     // For a player, hands and piles that it cannot see are given as their sizes.
     Described describe(int player) const;

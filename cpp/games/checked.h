@@ -41,7 +41,7 @@ inline std::string mover_text(Mover mover) {
 // Plays, or says why not: "action 31 is not legal here; legal: 0, 4, 7 (beastybar, player 1 to
 // move)".
 template <Game P>
-Result<bool> play_checked(P& position, const Facts& facts, int64_t id) {
+Result<void> play_checked(P& position, const Facts& facts, int64_t id) {
     const Mover mover = position.to_move();
     std::string legal;
     int num_legal = 0;
@@ -54,7 +54,7 @@ Result<bool> play_checked(P& position, const Facts& facts, int64_t id) {
     for (const ChanceOutcome& outcome : chance_outcomes(position, facts)) consider(outcome.id);
     if (found) {
         position.play(Action(id));
-        return true;
+        return {};
     }
     if (num_legal > 40) legal += ", … " + std::to_string(num_legal) + " in all";
     const std::string what = mover == kChance ? "chance outcome " : "action ";

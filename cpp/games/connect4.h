@@ -99,7 +99,7 @@ class Connect4 : public PlainGame<Connect4> {
     static Result<Connect4> from_text(const Options&, const std::string& text) {
         Connect4 position;
         for (const char column : text) {
-            const Result<bool> played = position.play_from_text(std::string(1, column));
+            const Result<void> played = position.play_from_text(std::string(1, column));
             if (!played) return played.error();
         }
         return position;

@@ -149,7 +149,7 @@ concept Game = std::copyable<P> &&
                    { c.action_text(action) } -> std::same_as<std::string>;
                    { c.action_from_text(text) } -> std::same_as<Result<Action>>;
                    // Takes a turn written as people write it, of one action or more.
-                   { p.play_from_text(text) } -> std::same_as<Result<bool>>;
+                   { p.play_from_text(text) } -> std::same_as<Result<void>>;
                    { c.picture() } -> std::same_as<std::string>;
                    // For player -1 everything, else only what that player may see.
                    { c.describe(player) } -> std::same_as<Described>;
@@ -171,12 +171,12 @@ struct PlainGame {
     Action random_outcome(Rng&) const { return 0; }
     void resample_hidden(int, Rng&) {}
     std::vector<HiddenGroup> hidden_groups(int) const { return {}; }
-    Result<bool> play_from_text(const std::string& text) {
+    Result<void> play_from_text(const std::string& text) {
         P& position = static_cast<P&>(*this);
         const Result<Action> action = position.action_from_text(text);
         if (!action) return action.error();
         position.play(*action);
-        return true;
+        return {};
     }
 };
 

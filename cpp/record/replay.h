@@ -11,7 +11,7 @@ namespace zf {
 // Replays from the start; calls see(position before the event, event) for each event and then
 // see_end(final position). Refuses, by name, whatever the rules do not allow.
 template <Game P, class See, class SeeEnd>
-Result<bool> replay(const Episode& episode, const typename P::Options& options, const Facts& facts,
+Result<void> replay(const Episode& episode, const typename P::Options& options, const Facts& facts,
                     See see, SeeEnd see_end) {
     const auto fault = [](size_t at, const std::string& text) {
         return Error{Error::Kind::inconsistent, "event " + std::to_string(at) + ": " + text};
@@ -58,13 +58,13 @@ Result<bool> replay(const Episode& episode, const typename P::Options& options, 
         return Error{Error::Kind::inconsistent,
                      "the recorded result differs from that of the game"};
     see_end(position);
-    return true;
+    return {};
 }
 
 // Whether the game could have been played so: every action legal, every chance outcome possible,
 // targets on legal actions only, the result right.
 template <Game P>
-Result<bool> verify(const Episode& episode, const typename P::Options& options,
+Result<void> verify(const Episode& episode, const typename P::Options& options,
                     const Facts& facts) {
     return replay<P>(episode, options, facts, [](const P&, const Event&) {}, [](const P&) {});
 }
@@ -95,7 +95,7 @@ Result<ObservationRows> replay_observations(const Episode& episode,
         }
         ++event_number;
     };
-    const Result<bool> played = replay<P>(episode, options, facts, see, [](const P&) {});
+    const Result<void> played = replay<P>(episode, options, facts, see, [](const P&) {});
     if (!played) return played.error();
     return rows;
 }

@@ -33,7 +33,7 @@ class RowMaker {
 
     // Replays the episode, which is checked on the way.
     Result<TrainingRows> make(const typename P::Options& options) {
-        const Result<bool> played = replay<P>(
+        const Result<void> played = replay<P>(
             episode_, options, facts_,
             [&](const P& position, const Event& event) { add_position(position, event); },
             [&](const P& position) {

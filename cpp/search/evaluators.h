@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "search/evaluation.h"
-#include "search/search.h"
 
 namespace zf {
 
@@ -20,9 +19,6 @@ class CoreEvaluator {
           facts_(&facts),
           rng_(derive_seed(seed, 0xe7a1)),
           logits_(facts.num_actions, 0.0f) {}
-
-    // Whether equal observations get equal answers, so that they may be remembered.
-    bool cacheable() const { return kind_ != EvaluatorKind::playout; }
 
     template <Game P>
     Evaluation evaluate(const P& position, int observer, std::span<const uint8_t> observation) {
@@ -75,17 +71,5 @@ class CoreEvaluator {
     std::vector<float> logits_;
     float outcomes_[kMaxOutcomes] = {};
 };
-
-// Runs a search that was begun to its end.
-template <Game P>
-void run_search(Search<P>& search, CoreEvaluator& evaluator, const Facts& facts) {
-    std::vector<uint8_t> observation(facts.observation_bytes);
-    while (!search.finished()) {
-        const int slot = search.gather(observation.data());
-        if (slot >= 0)
-            search.absorb(slot, evaluator.evaluate(search.leaf_position(slot),
-                                                   search.leaf_observer(slot), observation));
-    }
-}
 
 }  // namespace zf

@@ -25,7 +25,6 @@ struct RootResult {
     float surprise = 0;       // Kullback-Leibler divergence of target from priors
     uint32_t num_simulations = 0;
     uint32_t depth = 0;
-    uint32_t num_nodes = 0;
     uint64_t num_bytes = 0;
     bool solved = false;       // value_to_move is exact
     bool memory_full = false;  // ended early because max_bytes was reached
@@ -52,8 +51,6 @@ class SearchRoot {
             add_noise(tree, rng);
         }
     }
-
-    const std::vector<Action>& actions() const { return actions_; }
 
     // The edge that the next simulation takes. Needs a root where a player decides.
     uint32_t select(Tree& tree, uint32_t simulation) {

@@ -126,7 +126,6 @@ class Search {
         root_.report(tree_, outcomes_, facts_->largest_reward(), result);
         result.num_simulations = num_completed_;
         result.depth = depth_;
-        result.num_nodes = tree_.num_nodes();
         result.num_bytes = tree_.num_bytes();
         result.memory_full = memory_full_;
         return result;
@@ -183,9 +182,9 @@ class Search {
             actions.resize(facts_->num_actions);
             actions.resize(root_position_->legal_actions(actions.data()));
         }
+        root_.outcomes().begin(outcomes_.count(), actions.size(), outcomes_player);
         root_.prepare(tree_, root_node_, std::move(actions), player_, options_, rule_,
                       derive_seed(seed_, kNoiseStream));
-        root_.outcomes().begin(outcomes_.count(), root_.actions().size(), outcomes_player);
     }
 
     // A simulation that waits to go on, else one that is free, else -1.

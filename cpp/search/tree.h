@@ -96,7 +96,6 @@ class Tree {
     const Node& node(uint32_t index) const { return nodes_[index]; }
     Edge& edge(const Node& node, uint32_t i) { return edges_[node.edges + i]; }
     const Edge& edge(const Node& node, uint32_t i) const { return edges_[node.edges + i]; }
-    uint32_t num_nodes() const { return nodes_.size(); }
     // Bytes in use, and bytes held from the system after one more simulation in a game of so many
     // actions.
     uint64_t num_bytes() const {

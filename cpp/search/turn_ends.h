@@ -29,7 +29,7 @@ inline constexpr int kMostTurnPositions = 100'000;
 // draws of what is hidden (one where nothing is). An end is observed by whoever acts next, since
 // that is where values are learnt; where something is hidden, by the player itself.
 template <Game P>
-Result<bool> add_turn_ends(const P& position, const Facts& facts, uint64_t seed, int num_draws,
+Result<void> add_turn_ends(const P& position, const Facts& facts, uint64_t seed, int num_draws,
                            TurnEnds& ends) {
     const int player = position.to_move();
     std::vector<Action> legal(facts.num_actions);
@@ -75,7 +75,7 @@ Result<bool> add_turn_ends(const P& position, const Facts& facts, uint64_t seed,
             }
         }
     }
-    return true;
+    return {};
 }
 
 }  // namespace zf

@@ -104,7 +104,6 @@ class TurnSearch {
         result.outcomes_to_move.assign(root.outcomes_player,
                                        root.outcomes_player + outcomes_.count());
         result.num_simulations = num_evaluated_;
-        result.num_nodes = uint32_t(nodes_.size());
         result.num_bytes = nodes_.capacity() * sizeof(Node) + ways_.capacity() * sizeof(Way) +
                            table_.capacity() * sizeof(uint32_t);
         return result;

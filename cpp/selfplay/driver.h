@@ -64,7 +64,7 @@ class Driver {
 
     // The answers to a batch (see AnyGroup::play_on). They are read later, by another thread: they
     // must stay as they are until the group comes out of next_batch again or the driver is stopped.
-    Result<bool> submit(uint32_t group, const float* policy_logits, const float* outcomes_observer,
+    Result<void> submit(uint32_t group, const float* policy_logits, const float* outcomes_observer,
                         uint64_t version) {
         const std::lock_guard lock(mutex_);
         if (group >= groups_.size() || !answers_[group].out)
@@ -73,7 +73,7 @@ class Driver {
         answers_[group] = {policy_logits, outcomes_observer, version, false};
         to_search_.push_back(group);
         work_waiting_.notify_one();
-        return true;
+        return {};
     }
 
     // Episodes finished since the last call, whole games as bytes.

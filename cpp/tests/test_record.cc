@@ -38,7 +38,7 @@ Episode won_game() {
     return episode;
 }
 
-Error::Kind kind_of(const Result<bool>& result) {
+Error::Kind kind_of(const Result<void>& result) {
     REQUIRE_FALSE(bool(result));
     return result.error().kind;
 }

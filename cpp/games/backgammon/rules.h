@@ -109,7 +109,7 @@ class Backgammon : public PlainGame<Backgammon> {
     std::string action_text(Action action) const;
     Result<Action> action_from_text(const std::string& text) const;
     // A whole turn in any order, `8/5 6/5`, `24/18*/14`, `8/5(2)`; else one action or one roll.
-    Result<bool> play_from_text(const std::string& text);
+    Result<void> play_from_text(const std::string& text);
     std::string picture() const;
     Described describe(int player) const;
     static Result<Backgammon> from_describe(const Options& options, const Described& described);

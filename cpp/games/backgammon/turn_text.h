@@ -222,12 +222,12 @@ inline Error Backgammon::no_line(const std::string& text, const std::vector<Line
     return Error{Error::Kind::illegal, "'" + text + what + known};
 }
 
-inline Result<bool> Backgammon::play_from_text(const std::string& text) {
+inline Result<void> Backgammon::play_from_text(const std::string& text) {
     if (phase_ == Phase::move) {
         const Result<Line> line = line_from_text(text);
         if (line) {
             for (const Action action : line->actions) play(action);
-            return true;
+            return {};
         }
         if (!action_from_text(text)) return line.error();
     }

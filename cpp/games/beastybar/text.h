@@ -98,11 +98,11 @@ inline Result<Action> BeastyBar::action_from_text(const std::string& text) const
                  text + ": " + why_not(text) + "; legal: " + join(legal, ", ")};
 }
 
-inline Result<bool> BeastyBar::play_from_text(const std::string& text) {
+inline Result<void> BeastyBar::play_from_text(const std::string& text) {
     const Result<Action> action = action_from_text(text);
     if (!action) return action.error();
     play(*action);
-    return true;
+    return {};
 }
 
 inline std::string BeastyBar::why_not(const std::string& text) const {
@@ -172,7 +172,7 @@ inline Result<BeastyBar> BeastyBar::from_deal_text(const Options& options,
     if (moves_at == text.size()) return position;
     for (const std::string& move : split(text.substr(moves_at + kMoves.size()), ';')) {
         const std::string number = std::to_string(position.num_plies_ + 1);
-        const Result<bool> played = position.play_from_text(move);
+        const Result<void> played = position.play_from_text(move);
         if (!played) return within("move " + number, played.error());
     }
     return position;
