@@ -108,13 +108,12 @@ test-long: venv | packages-gnubg
 	$(BIN)/pytest -m long
 	scripts/fuzz 300
 
-# Assertions are enabled here, unlike in release builds. Tests that start threads are in the test suite "threads".
-SANITIZE := $(CMAKE_TESTS) -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g'
+# Tests that start threads are in the test suite "threads".
 test-sanitize: | packages-build
-	$(SANITIZE) -B build/asan -DZEROFLEET_SANITIZE=address,undefined
+	$(CMAKE_TESTS) -B build/asan -DZEROFLEET_SANITIZE=address,undefined
 	cmake --build build/asan -j $(JOBS) --target zerofleet_tests
 	build/asan/zerofleet_tests
-	$(SANITIZE) -B build/tsan -DZEROFLEET_SANITIZE=thread
+	$(CMAKE_TESTS) -B build/tsan -DZEROFLEET_SANITIZE=thread
 	cmake --build build/tsan -j $(JOBS) --target zerofleet_tests
 	build/tsan/zerofleet_tests --test-suite=threads
 

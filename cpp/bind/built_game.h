@@ -5,7 +5,7 @@
 // library. Both are stamped with theirs, as plain texts that any build can read.
 #pragma once
 
-#include "bind/game_entry.h"
+#include "bind/game_of.h"
 
 namespace zf {
 

@@ -1,9 +1,10 @@
-// The interface of any_game.h, implemented for a class that meets the contract of games/game.h.
+// The interface of any_game.h, implemented for a class that meets the contract of games/game.h, and
+// the entry by which such a game is made.
 #pragma once
 
 #include <optional>
 
-#include "bind/any_game.h"
+#include "bind/game_entry.h"
 #include "games/checked.h"
 #include "selfplay/signature.h"
 
@@ -264,5 +265,17 @@ class GameOf final : public AnyGame {
 
     typename P::Options options_;
 };
+
+template <Game P>
+GameEntry game_entry() {
+    const std::vector<OptionSpec> specs = P::option_specs();
+    const auto options = P::parse_options(default_options(specs));
+    return {P::facts(*options).name, specs,
+            [](const OptionValues& values) -> Result<std::unique_ptr<AnyGame>> {
+                const auto options = P::parse_options(values);
+                if (!options) return options.error();
+                return std::unique_ptr<AnyGame>(std::make_unique<GameOf<P>>(*options, values));
+            }};
+}
 
 }  // namespace zf

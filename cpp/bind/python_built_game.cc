@@ -46,6 +46,7 @@ Result<void> check_facts(const AnyGame& game) {
 
 void bind_built_game(nb::module_& m) {
     m.attr("HEADERS") = ZEROFLEET_HEADERS;
+    m.attr("FLAGS") = ZEROFLEET_FLAGS;
     m.def(
         "load_game",
         [](const std::string& path, const OptionValues& options) {

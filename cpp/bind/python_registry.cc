@@ -1,4 +1,4 @@
-// Binds the list of games; the only Python file that compiles them.
+// Binds the list of games.
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -145,7 +145,7 @@ class Search {
                  EvaluationCache* cache) {
         if (root_node_ == kNoIndex) {
             tree_.clear();
-            if (tree_.num_bytes_after_step(facts_->num_actions) > options.max_bytes) tree_ = Tree();
+            if (!has_room(1, options)) tree_ = Tree();
         }
         root_position_.emplace(root);
         options_ = options;
@@ -168,6 +168,11 @@ class Search {
             outcomes_.with_mean(sign(Mover(player_)) * evaluation, outcomes_player);
             prepare_root(outcomes_player);
         }
+    }
+
+    bool has_room(uint32_t num_simulations, const SearchOptions& options) const {
+        const int most_edges = std::max(facts_->num_actions, facts_->num_chance_outcomes);
+        return tree_.has_room(num_simulations, uint64_t(most_edges), options.max_bytes);
     }
 
     // Needs an evaluated root; `outcomes_player` is what was said of it.
@@ -202,7 +207,7 @@ class Search {
             if (num_out_ > 0) return false;  // the root itself is out
         } else {
             if (num_started_ >= options_.num_simulations || memory_full_) return false;
-            memory_full_ = tree_.num_bytes_after_step(facts_->num_actions) > options_.max_bytes;
+            memory_full_ = !has_room(num_out_ + 1, options_);
             if (memory_full_) return false;
             ++num_started_;
         }

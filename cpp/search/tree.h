@@ -20,6 +20,10 @@ namespace zf {
 
 inline constexpr uint32_t kNoIndex = 0xffffffff;
 
+// Nodes, edges or prior slots of a tree. A tree that has so many says that it is full, long before
+// an index of 32 bits would be at its end.
+inline constexpr uint32_t kMaxTreeItems = 1u << 31;
+
 struct Edge {
     uint32_t child =
         kNoIndex;  // first of the nodes reached by it; several only where hands are hidden
@@ -55,6 +59,9 @@ struct Node {
     bool evaluated = false;  // false while its evaluation is awaited
 };
 
+// Ends as want of memory does.
+[[noreturn]] void fail_for_want_of_indices();
+
 // Grows by half, never shrinks, does not initialise: one per tree and kind, kept between searches.
 template <class T>
 class Arena {
@@ -65,45 +72,57 @@ class Arena {
     void clear() { size_ = 0; }
     uint64_t num_bytes() const { return uint64_t(size_) * sizeof(T); }
     // Bytes held, once there is room for `more` items.
-    uint64_t num_bytes_held(uint32_t more) const {
-        return uint64_t(size_ + more > capacity_ ? grown_capacity(more) : capacity_) * sizeof(T);
+    uint64_t num_bytes_held(uint64_t more) const {
+        return (size_ + more > capacity_ ? grown_capacity(more) : capacity_) * sizeof(T);
     }
 
     uint32_t allocate(uint32_t count) {
-        if (size_ + count > capacity_) {
-            const uint32_t wanted = grown_capacity(count);
-            auto grown = std::make_unique_for_overwrite<T[]>(wanted);
-            std::copy(items_.get(), items_.get() + size_, grown.get());
-            items_ = std::move(grown);
-            capacity_ = wanted;
-        }
+        if (uint64_t(size_) + count > capacity_) grow(count);
         size_ += count;
         return size_ - count;
     }
 
   private:
-    uint32_t grown_capacity(uint32_t more) const {
+    uint64_t grown_capacity(uint64_t more) const {
         return std::max(size_ + more, capacity_ + capacity_ / 2 + 16);
     }
 
+    void grow(uint32_t count) {
+        const uint64_t wanted = std::min<uint64_t>(grown_capacity(count), kNoIndex);
+        if (wanted < uint64_t(size_) + count) fail_for_want_of_indices();
+        auto grown = std::make_unique_for_overwrite<T[]>(wanted);
+        std::copy(items_.get(), items_.get() + size_, grown.get());
+        items_ = std::move(grown);
+        capacity_ = wanted;
+    }
+
     std::unique_ptr<T[]> items_;
-    uint32_t size_ = 0, capacity_ = 0;
+    uint32_t size_ = 0;
+    uint64_t capacity_ = 0;
 };
 
 class Tree {
   public:
+    explicit Tree(uint32_t max_items = kMaxTreeItems) : max_items_(max_items) {}
+
     Node& node(uint32_t index) { return nodes_[index]; }
     const Node& node(uint32_t index) const { return nodes_[index]; }
     Edge& edge(const Node& node, uint32_t i) { return edges_[node.edges + i]; }
     const Edge& edge(const Node& node, uint32_t i) const { return edges_[node.edges + i]; }
-    // Bytes in use, and bytes held from the system after one more simulation in a game of so many
-    // actions.
+    // Bytes in use.
     uint64_t num_bytes() const {
         return nodes_.num_bytes() + edges_.num_bytes() + slots_.num_bytes();
     }
-    uint64_t num_bytes_after_step(int num_actions) const {
-        const uint32_t some = 2 * uint32_t(num_actions) + 64;
-        return nodes_.num_bytes_held(1) + edges_.num_bytes_held(some) + slots_.num_bytes_held(some);
+    // Whether so many more simulations fit, in a game whose nodes have at most `most_edges` edges:
+    // into max_bytes held from the system, and into what indices can name.
+    bool has_room(uint64_t num_simulations, uint64_t most_edges, uint64_t max_bytes) const {
+        const uint64_t some = num_simulations * (2 * most_edges + 64);
+        const uint64_t most =
+            std::max({nodes_.size() + num_simulations, edges_.size() + some, slots_.size() + some});
+        return most <= max_items_ && nodes_.num_bytes_held(num_simulations) +
+                                             edges_.num_bytes_held(some) +
+                                             slots_.num_bytes_held(some) <=
+                                         max_bytes;
     }
 
     void clear() {
@@ -224,10 +243,7 @@ class Tree {
     }
 
     // Moves the subtree under `from` into `to`, which is cleared first; `from` becomes its node 0.
-    void copy_subtree(uint32_t from, Tree& to) const {
-        to.clear();
-        copy_node(from, to);
-    }
+    void copy_subtree(uint32_t from, Tree& to) const;
 
   private:
     // A block of 2^log2 edges, one given back by a node that outgrew it if there is one.
@@ -238,34 +254,12 @@ class Tree {
         return head;
     }
 
-    uint32_t copy_node(uint32_t from, Tree& to) const {
-        const uint32_t index = to.nodes_.allocate(1);
-        Node copied = nodes_[from];
-        if (copied.priors != kNoIndex) {
-            const uint32_t length = copied.dense ? copied.num_slots : 2u * copied.num_slots;
-            const uint32_t slots = to.slots_.allocate(length);
-            std::copy(&slots_[copied.priors], &slots_[copied.priors] + length, &to.slots_[slots]);
-            copied.priors = slots;
-        }
-        if (copied.edges != kNoIndex) {
-            copied.edges = to.edges_.allocate(1u << copied.log2_capacity);
-            for (uint32_t i = 0; i < copied.num_edges; ++i)
-                to.edges_[copied.edges + i] = edges_[nodes_[from].edges + i];
-        }
-        to.nodes_[index] = copied;
-        for (uint32_t i = 0; i < copied.num_edges; ++i) {
-            const uint32_t child = to.edges_[copied.edges + i].child;
-            if (child != kNoIndex) {
-                const uint32_t moved = copy_node(child, to);
-                to.edges_[copied.edges + i].child = moved;
-            }
-        }
-        return index;
-    }
+    uint32_t copy_node(uint32_t from, Tree& to) const;
 
     Arena<Node> nodes_;
     Arena<Edge> edges_;
     Arena<uint16_t> slots_;  // per node its priors; then, where not dense, its actions
+    uint32_t max_items_;     // of each arena
     uint32_t free_blocks_[18] = {kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex,
                                  kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex,
                                  kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex};

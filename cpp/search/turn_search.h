@@ -36,7 +36,7 @@ class TurnSearch {
         forget();
         player_ = root.to_move();
         root_ = add(root);
-        expand_all(max_bytes / sizeof(Node));
+        expand_all(std::min<uint64_t>(max_bytes / sizeof(Node), kMaxTreeItems));
         return true;
     }
 
@@ -188,7 +188,8 @@ class TurnSearch {
         std::vector<std::pair<uint32_t, uint32_t>> path;  // nodes, with the way to be followed next
         const auto enter = [&](uint32_t index) {
             if (nodes_[index].is_end || nodes_[index].num_ways > 0) return;
-            if (index != root_ && nodes_.size() >= max_nodes) return end_at(index);
+            const bool full = nodes_.size() >= max_nodes || ways_.size() >= kMaxTreeItems;
+            if (index != root_ && full) return end_at(index);
             legal_.resize(facts_->num_actions);
             legal_.resize(nodes_[index].position.legal_actions(legal_.data()));
             nodes_[index].first_way = uint32_t(ways_.size());

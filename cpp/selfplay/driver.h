@@ -7,8 +7,6 @@
 // the core the threads answer by themselves and the outbox stays empty.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -30,110 +28,37 @@ class Driver {
   public:
     // Groups of one game, with its facts. Without an evaluator of the core, batches are handed out.
     Driver(std::vector<std::unique_ptr<AnyGroup>> groups, std::shared_ptr<const Facts> facts,
-           uint32_t num_threads, std::optional<EvaluatorKind> evaluator, uint64_t seed)
-        : facts_(std::move(facts)),
-          evaluator_(evaluator),
-          groups_(std::move(groups)),
-          answers_(groups_.size()),
-          counts_(groups_.size()),
-          last_worker_(groups_.size(), kNobody),
-          here_(make_evaluator(derive_seed(seed, 0))) {
-        for (uint32_t g = 0; g < groups_.size(); ++g) to_search_.push_back(g);
-        for (uint32_t t = 0; t < num_threads; ++t)
-            threads_.emplace_back([this, t, own = derive_seed(seed, t)] { work(t, own); });
-    }
-    ~Driver() { stop(); }
+           uint32_t num_threads, std::optional<EvaluatorKind> evaluator, uint64_t seed);
+    ~Driver();
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
     // The next batch to evaluate, or none within the time, or after `stop`.
-    std::optional<LeafBatch> next_batch(double timeout_s) {
-        // Each group has one turn: where every leaf is remembered, no batch may ever come.
-        for (size_t i = 0; threads_.empty() && i < groups_.size() && outbox_is_empty(); ++i)
-            if (!work_once(here_)) break;
-        std::unique_lock lock(mutex_);
-        outbox_filled_.wait_for(lock,
-                                std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
-                                [&] { return stopping_ || !outbox_.empty() || !fault_.empty(); });
-        if (stopping_ || outbox_.empty()) return std::nullopt;
-        const uint32_t group = outbox_.front();
-        outbox_.pop_front();
-        answers_[group].out = true;
-        return LeafBatch{group, groups_[group]->num_rows(), groups_[group]->observations()};
-    }
+    std::optional<LeafBatch> next_batch(double timeout_s);
 
     // The answers to a batch (see AnyGroup::play_on). They are read later, by another thread: they
     // must stay as they are until the group comes out of next_batch again or the driver is stopped.
     Result<void> submit(uint32_t group, const float* policy_logits, const float* outcomes_observer,
-                        uint64_t version) {
-        const std::lock_guard lock(mutex_);
-        if (group >= groups_.size() || !answers_[group].out)
-            return Error{Error::Kind::illegal,
-                         "group " + std::to_string(group) + " has no batch out to be answered"};
-        answers_[group] = {policy_logits, outcomes_observer, version, false};
-        to_search_.push_back(group);
-        work_waiting_.notify_one();
-        return {};
-    }
+                        uint64_t version);
 
     // Episodes finished since the last call, whole games as bytes.
-    std::vector<std::vector<uint8_t>> take_episodes() {
-        const std::lock_guard lock(mutex_);
-        return std::exchange(episodes_, {});
-    }
+    std::vector<std::vector<uint8_t>> take_episodes();
 
     // Waits until so many episodes lie ready, or the time is over.
-    void wait_for_episodes(uint64_t count, double timeout_s) {
-        const auto end =
-            std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
-        while (threads_.empty() && num_episodes_ready() < count &&
-               std::chrono::steady_clock::now() < end && work_once(here_)) {
-        }
-        std::unique_lock lock(mutex_);
-        episodes_ready_.wait_for(
-            lock, std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
-            [&] { return stopping_ || episodes_.size() >= count || !fault_.empty(); });
-    }
+    void wait_for_episodes(uint64_t count, double timeout_s);
 
-    SelfPlayCounts counts() {
-        const std::lock_guard lock(mutex_);
-        SelfPlayCounts sum;
-        for (const SelfPlayCounts& each : counts_) {
-            sum.num_simulations += each.num_simulations;
-            sum.num_decisions += each.num_decisions;
-            sum.num_leaves += each.num_leaves;
-            sum.num_episodes += each.num_episodes;
-            sum.largest_tree_bytes = std::max(sum.largest_tree_bytes, each.largest_tree_bytes);
-        }
-        return sum;
-    }
+    SelfPlayCounts counts();
 
     // What went wrong, if anything: a batch answered with numbers that are not finite, or what a
     // game's own code threw.
-    std::string fault() {
-        const std::lock_guard lock(mutex_);
-        return fault_;
-    }
+    std::string fault();
 
     // Whether that was the game's own code.
-    bool rules_failed() {
-        const std::lock_guard lock(mutex_);
-        return rules_failed_;
-    }
+    bool rules_failed();
 
     // Ends the threads after the group each one is at. Games in flight are dropped; finished ones
     // can still be taken.
-    void stop() {
-        {
-            const std::lock_guard lock(mutex_);
-            stopping_ = true;
-        }
-        work_waiting_.notify_all();
-        outbox_filled_.notify_all();
-        episodes_ready_.notify_all();
-        for (std::thread& thread : threads_)
-            if (thread.joinable()) thread.join();
-    }
+    void stop();
 
   private:
     struct Answers {
@@ -150,106 +75,26 @@ class Driver {
 
     using OwnEvaluator = std::optional<CoreEvaluator>;
 
-    OwnEvaluator make_evaluator(uint64_t seed) const {
-        return evaluator_ ? OwnEvaluator(std::in_place, *evaluator_, *facts_, seed) : std::nullopt;
-    }
+    OwnEvaluator make_evaluator(uint64_t seed) const;
 
-    void work(uint32_t worker, uint64_t seed) {
-        OwnEvaluator evaluator = make_evaluator(seed);
-        for (;;) {
-            {
-                std::unique_lock lock(mutex_);
-                work_waiting_.wait(lock, [&] { return stopping_ || !to_search_.empty(); });
-                if (stopping_) return;
-            }
-            try {
-                work_once(evaluator, worker);
-            } catch (const std::exception& error) {
-                fail(error.what());
-            } catch (...) {
-                fail("something that is no std::exception");
-            }
-        }
-    }
+    void work(uint32_t worker, uint64_t seed);
 
     // Tells whoever waits. The group that a game's own code threw in is not played on.
-    void fail(const std::string& what) {
-        const std::lock_guard lock(mutex_);
-        rules_failed_ = true;
-        fault_ = facts_->name + ": the game's own code threw " + what;
-        outbox_filled_.notify_all();
-        episodes_ready_.notify_all();
-    }
+    void fail(const std::string& what);
 
     // Plays one group on; false if none is waiting for it.
-    bool work_once(OwnEvaluator& evaluator, uint32_t worker = 0) {
-        uint32_t number;
-        Answers answers;
-        {
-            const std::lock_guard lock(mutex_);
-            if (to_search_.empty() || stopping_) return false;
-            number = take_group(worker);
-            answers = std::exchange(answers_[number], {});
-        }
-        play_on(*groups_[number], number, answers, evaluator ? &*evaluator : nullptr);
-        return true;
-    }
+    bool work_once(OwnEvaluator& evaluator, uint32_t worker = 0);
 
     // A waiting group that this thread had last, or nobody yet, so that its memory stays near; else
     // the one that has waited longest. Needs the lock and a group that waits.
-    uint32_t take_group(uint32_t worker) {
-        auto taken = std::find_if(to_search_.begin(), to_search_.end(), [&](uint32_t group) {
-            return last_worker_[group] == worker || last_worker_[group] == kNobody;
-        });
-        if (taken == to_search_.end()) taken = to_search_.begin();
-        const uint32_t number = *taken;
-        to_search_.erase(taken);
-        last_worker_[number] = worker;
-        return number;
-    }
+    uint32_t take_group(uint32_t worker);
 
-    bool outbox_is_empty() {
-        const std::lock_guard lock(mutex_);
-        return outbox_.empty();
-    }
-    uint64_t num_episodes_ready() {
-        const std::lock_guard lock(mutex_);
-        return episodes_.size();
-    }
+    bool outbox_is_empty();
+    uint64_t num_episodes_ready();
 
     // Without the lock: nobody else has this group.
     void play_on(AnyGroup& group, uint32_t number, const Answers& answers,
-                 CoreEvaluator* evaluator) {
-        int64_t bad_row = -1;
-        if (evaluator) {
-            for (int i = 0; i < kStepsPerTurn; ++i) group.step(*evaluator);
-        } else if (answers.policy_logits) {
-            bad_row =
-                group.play_on(answers.policy_logits, answers.outcomes_observer, answers.version);
-        } else {
-            group.gather();
-        }
-        auto episodes = group.take_episodes();
-        const SelfPlayCounts counts = group.counts();
-
-        const std::lock_guard lock(mutex_);
-        counts_[number] = counts;
-        for (auto& episode : episodes) episodes_.push_back(std::move(episode));
-        if (!episodes.empty()) episodes_ready_.notify_all();
-        if (bad_row >= 0) {
-            fault_ = "row " + std::to_string(bad_row) + " of the evaluations for group " +
-                     std::to_string(number) + " (weights " + std::to_string(answers.version) +
-                     ") has a number that is not finite";
-            outbox_filled_.notify_all();
-            episodes_ready_.notify_all();
-        } else if (evaluator || group.num_rows() == 0) {
-            to_search_.push_back(number);
-            work_waiting_.notify_one();
-        } else {
-            outbox_.push_back(number);
-            outbox_filled_.notify_one();
-        }
-    }
+                 CoreEvaluator* evaluator);
 
     std::shared_ptr<const Facts> facts_;
     std::optional<EvaluatorKind> evaluator_;

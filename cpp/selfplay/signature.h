@@ -4,6 +4,8 @@
 // meant to change.
 #pragma once
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "selfplay/group.h"
 
 namespace zf {

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     // A whole episode from the corpus is stripped of its frame, so that mutations reach the body.
     const bool framed = size > 12 && data[0] == 'Z' && data[1] == 'F' && data[2] == 'E';
     const std::span<const uint8_t> body = framed ? bytes.subspan(4, size - 12) : bytes;
-    const zf::Result<zf::Episode> episode = zf::EpisodeReader::read_unframed(body);
+    const zf::Result<zf::Episode> episode = zf::decode_unframed(body);
     if (!episode) return 0;
     const std::vector<uint8_t> again = zf::encode(*episode);
     if (again.size() != body.size() + 12 ||

@@ -209,6 +209,36 @@ TEST_CASE("numbers that are not finite are refused") {
     CHECK(search.absorb(slot, {good_logits, outcomes}));
 }
 
+TEST_CASE("a tree is full before an index would be at its end, however much memory it may have") {
+    constexpr uint64_t kMuchMemory = 1ULL << 40, kMostEdges = 7;
+    constexpr uint32_t kMaxItems = 200;
+    const std::vector<Action> legal = {0, 1, 2};
+    const std::vector<Half> priors(3, to_half(1.0f / 3));
+    Tree tree(kMaxItems);
+    uint32_t num_nodes = 0;
+    while (tree.has_room(1, kMostEdges, kMuchMemory)) {
+        const uint32_t index = tree.add_node(NodeKind::decision, 0);
+        tree.set_priors(index, legal, priors, kMostEdges);
+        tree.visit_best_slot(index);
+        REQUIRE(++num_nodes < kMaxItems);
+    }
+    CHECK(num_nodes > 1);
+    CHECK(!tree.has_room(1000, kMostEdges, kMuchMemory));
+    CHECK(Tree(kMaxItems).has_room(1, kMostEdges, kMuchMemory));
+    // Leaves that are out each take their part.
+    CHECK(!Tree(kMaxItems).has_room(3, kMostEdges, kMuchMemory));
+    CHECK(Tree().has_room(kMaxTreeItems / (2 * kMostEdges + 64), kMostEdges, kMuchMemory));
+    CHECK(!Tree().has_room(kMaxTreeItems, kMostEdges, kMuchMemory));
+}
+
+static std::vector<uint32_t> halving_schedule(uint32_t num_candidates, uint32_t num_simulations) {
+    HalvingSchedule schedule;
+    schedule.begin(num_candidates, num_simulations);
+    std::vector<uint32_t> visits;
+    for (uint32_t i = 0; i < num_simulations; ++i) visits.push_back(schedule.visits_before(i));
+    return visits;
+}
+
 TEST_CASE("sequential halving spends its simulations as worked out by hand") {
     // Four candidates, eight simulations, two rounds: one visit each, then two more for the better
     // two.

@@ -129,9 +129,8 @@ def with_options(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same game with an option: how many sticks and plies it has."""
     return changed(
         tmp_path_factory.mktemp("options"),
-        """    static zf::Facts facts(const Options&) {
-        return zf::custom_facts("sticks", 3, 3, 21);
-    }
+        """\
+    static zf::Facts facts(const Options&) { return zf::custom_facts("sticks", 3, 3, 21); }
     static MyGame start(const Options&, zf::Rng&) { return {}; }
 """,
         """    struct Options {

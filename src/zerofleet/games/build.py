@@ -22,14 +22,13 @@ from pathlib import Path
 from zerofleet import _core
 from zerofleet._core import Game
 from zerofleet.errors import BadText, Inconsistent, Unsupported
-from zerofleet.storage import cache_folder, put_in_cache
+from zerofleet.storage import cache_folder, key_of, put_in_cache
 
 COMPILERS = ("c++", "g++", "clang++")
 """Tried in this order, after $CXX."""
 
-FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden")
-SAME_BITS = ("-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno")
-"""As the core is compiled: searches come out the same by bits."""
+CORE_ROOMS = ("games", "record", "search")
+"""Whose sources every game is linked with, as CMakeLists.txt has it too."""
 
 CONTRACT = """#include "games/game.h"
 #include "{header}"
@@ -48,7 +47,8 @@ MAX_LINES = 12
 def build(header: str | Path, /, **options: int | str) -> Game:
     """The game in a header, with these options; those not given have their defaults.
 
-    The first time takes as long as the compiler does, some ten seconds.
+    The first time takes as long as the compiler does, some ten seconds; the first game of all a
+    little longer, since the core's own part is compiled for it and kept.
     """
     path = Path(header).absolute()
     try:
@@ -66,7 +66,8 @@ def build(header: str | Path, /, **options: int | str) -> Game:
 
 def built_library(header: Path) -> Path:
     """The shared object of a header: from the cache, or compiled now."""
-    compile_with = [find_compiler(), *FLAGS, *SAME_BITS, f"-I{headers_folder()}", "-xc++"]
+    compile_with = compile_command()
+    version = [*compile_with, compiler_version(compile_with[0])]
     glue = GLUE.format(header=header, headers_hash=headers_hash())
     with tempfile.TemporaryDirectory() as scratch:
         contract_path, glue_path = Path(scratch, "contract.cc"), Path(scratch, "glue.cc")
@@ -74,21 +75,42 @@ def built_library(header: Path) -> Path:
         glue_path.write_text(glue)
         # All that will be compiled, includes and all: whatever changes, it is another text.
         text = run_compiler([*compile_with, "-E", "-P", str(glue_path)], header)
-        key = "\0".join([*compile_with, compiler_version(compile_with[0]), text])
-        name = f"{header.stem}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
-        library = cache_folder() / name
+        library = cache_folder() / f"{header.stem}-{key_of([*version, text])}.so"
         if not library.exists():
             run_compiler([*compile_with, "-fsyntax-only", str(contract_path)], header)
-            made = Path(scratch, name)
-            run_compiler([*compile_with, "-shared", "-o", str(made), str(glue_path)], header)
-            try:
-                put_in_cache(library, made.read_bytes())
-            except OSError as error:
-                raise Unsupported(
-                    f"{library.parent} cannot keep what was compiled: {error.strerror}; "
-                    "ZEROFLEET_CACHE can name another folder"
-                ) from None
+            sources = [str(glue_path), str(core_object(compile_with, version))]
+            compile_to(library, [*compile_with, "-shared", *sources], header)
     return library
+
+
+def core_object(compile_with: list[str], version: list[str]) -> Path:
+    """The part of the core that is no template, the same in all games: from the cache, or made."""
+    kept = cache_folder() / f"core-{key_of([*version, headers_hash()])}.o"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory() as scratch:
+            all_path = Path(scratch, "core.cc")
+            all_path.write_text("".join(f'#include "{source}"\n' for source in core_sources()))
+            compile_to(kept, [*compile_with, "-c", str(all_path)], headers_folder())
+    return kept
+
+
+def compile_command() -> list[str]:
+    """The compiler with the flags of the core: searches come out the same by bits."""
+    return [find_compiler(), *_core.FLAGS.split(), f"-I{headers_folder()}"]
+
+
+def compile_to(kept: Path, command: list[str], source: Path) -> None:
+    """Runs a compiler, and keeps what it makes in the cache."""
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch, kept.name)
+        run_compiler([*command, "-o", str(made)], source)
+        try:
+            put_in_cache(kept, made.read_bytes())
+        except OSError as error:
+            raise Unsupported(
+                f"{kept.parent} cannot keep what was compiled: {error.strerror}; "
+                "ZEROFLEET_CACHE can name another folder"
+            ) from None
 
 
 def headers_folder() -> Path:
@@ -100,14 +122,20 @@ def headers_folder() -> Path:
     raise Unsupported(f"{package}: the headers that belong to it are missing; install it again")
 
 
+def core_sources() -> list[Path]:
+    folder = headers_folder()
+    return [path for room in CORE_ROOMS for path in sorted((folder / room).glob("*.cc"))]
+
+
 def headers_hash() -> str:
     """As CMakeLists.txt computes it for the core, which must have been built with the same ones."""
     folder = headers_folder()
-    hashes = [
-        hashlib.sha256(path.read_bytes()).hexdigest()
+    shipped = [
+        path
         for path in folder.rglob("*.h")
         if not re.match(r"tests/|bind/python", path.relative_to(folder).as_posix())
     ]
+    hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in [*shipped, *core_sources()]]
     found = hashlib.sha256(";".join(sorted(hashes)).encode()).hexdigest()
     if found != _core.HEADERS:
         raise Inconsistent(
@@ -134,13 +162,13 @@ def compiler_version(compiler: str) -> str:
     return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
 
 
-def run_compiler(command: list[str], header: Path) -> str:
-    """What it printed; an error shows what it had to say about the user's header."""
+def run_compiler(command: list[str], source: Path) -> str:
+    """What it printed; an error shows what it had to say about the source."""
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
     )
     if done.returncode != 0:
-        raise BadText(f"{header} does not compile:\n{first_lines(done.stderr)}")
+        raise BadText(f"{source} does not compile:\n{first_lines(done.stderr)}")
     return done.stdout
 
 
