@@ -78,20 +78,22 @@ def test_the_losses_are_nothing_for_a_network_that_knows_how_the_game_ends(make_
     description = position.describe()
     points = description["points"]
     margin_B = torch.tensor([points[0] - points[1], points[1] - points[0]]) / 10
-    fate_BZE = torch.zeros(2, 24, 3)
+    destination_BZE = torch.zeros(2, 24, 3)
     for observer in (0, 1):
         for card in range(24):
             owner = observer if card < 12 else 1 - observer
             name = SPECIES[card % 12] + str(owner)
             end = 0 if name in description["bar"] else 1 if name in description["thats_it"] else 2
-            fate_BZE[observer, card, end] = 50
+            destination_BZE[observer, card, end] = 50
     output = nets.Output(
-        torch.zeros(2, 38), torch.zeros(2, 3), {"margin": margin_B, "fate": fate_BZE}
+        torch.zeros(2, 38),
+        torch.zeros(2, 3),
+        {"margin": margin_B, "card_destination": destination_BZE},
     )
     batch = make_batch(reply_B=torch.full((2,), -1), final_observation_BN=final_BN)
     losses = beastybar.auxiliary_losses(output, batch)
     assert losses["margin"].value == pytest.approx(0, abs=1e-6)
-    assert losses["fate"].value == pytest.approx(0, abs=1e-6)
+    assert losses["card_destination"].value == pytest.approx(0, abs=1e-6)
 
 
 def test_rows_without_a_final_observation_do_not_count(make_batch):
@@ -101,13 +103,13 @@ def test_rows_without_a_final_observation_do_not_count(make_batch):
 
     def losses(wrong_by):
         margin_B = torch.tensor([(own - others) / 10 + 2, wrong_by])
-        auxiliary = {"margin": margin_B, "fate": torch.zeros(2, 24, 3)}
+        auxiliary = {"margin": margin_B, "card_destination": torch.zeros(2, 24, 3)}
         output = nets.Output(torch.zeros(2, 38), torch.zeros(2, 3), auxiliary)
         return beastybar.auxiliary_losses(output, batch)
 
     for wrong_by in (0.0, 1000.0):
         assert losses(wrong_by)["margin"].value == pytest.approx(4)
-        assert losses(wrong_by)["fate"].value == pytest.approx(np.log(3))
+        assert losses(wrong_by)["card_destination"].value == pytest.approx(np.log(3))
 
 
 SPECIES = [

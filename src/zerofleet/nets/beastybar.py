@@ -104,12 +104,14 @@ class AuxiliaryHeads(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.margin = final_layer(nn.Linear(width, 1))
-        self.fate = final_layer(nn.Linear(width, NUM_CARDS * NUM_ENDS))
+        self.card_destination = final_layer(nn.Linear(width, NUM_CARDS * NUM_ENDS))
 
     def forward(self, summary_BW: Tensor) -> dict[str, Tensor]:
         return {
             "margin": self.margin(summary_BW).squeeze(1),
-            "fate": self.fate(summary_BW).unflatten(1, (NUM_CARDS, NUM_ENDS)),
+            "card_destination": self.card_destination(summary_BW).unflatten(
+                1, (NUM_CARDS, NUM_ENDS)
+            ),
         }
 
 
@@ -141,7 +143,7 @@ class BeastyBarNetwork(Network):
 
 
 def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-    """Of the heads `margin` [B] and `fate` [B, Z, E], where the output has them.
+    """Of the heads `margin` [B] and `card_destination` [B, Z, E], where the output has them.
 
     A row counts where its final observation has cards at all.
     """
@@ -158,10 +160,10 @@ def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
     )
 
     ends_BZ = 2 - 2 * (places_BZ == IN_BAR).long() - (places_BZ == IN_THATS_IT).long()
-    fate_losses_B = functional.cross_entropy(
-        output.auxiliary["fate"].float().transpose(1, 2), ends_BZ, reduction="none"
+    destination_losses_B = functional.cross_entropy(
+        output.auxiliary["card_destination"].float().transpose(1, 2), ends_BZ, reduction="none"
     ).mean(dim=1)
     return {
         "margin": mean_over(known_B, margin_losses_B),
-        "fate": mean_over(known_B, fate_losses_B),
+        "card_destination": mean_over(known_B, destination_losses_B),
     }

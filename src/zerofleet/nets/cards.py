@@ -94,7 +94,10 @@ class GameEnd(nn.Module):
     def __init__(self, state_width: int, width: int) -> None:
         super().__init__()
         self.margin = final_layer(nn.Linear(state_width, 1))
-        self.fate = final_layer(nn.Linear(width, NUM_ENDS))
+        self.card_destination = final_layer(nn.Linear(width, NUM_ENDS))
 
     def forward(self, summary_BV: Tensor, tokens_BZW: Tensor) -> dict[str, Tensor]:
-        return {"margin": self.margin(summary_BV).squeeze(1), "fate": self.fate(tokens_BZW)}
+        return {
+            "margin": self.margin(summary_BV).squeeze(1),
+            "card_destination": self.card_destination(tokens_BZW),
+        }

@@ -96,13 +96,19 @@ class Network(nn.Module):
         return {}
 
     def take(self, tensors: Mapping[str, Tensor], named: str) -> None:
-        """Takes weights over; refuses them by name where they are not of such a network."""
+        """Loads weights. Inconsistent names a tensor that does not fit."""
         try:
             self.load_state_dict(tensors)
         except RuntimeError:
+            own = self.state_dict()
+            differs = min(
+                name
+                for name in own.keys() | tensors.keys()
+                if name not in own or name not in tensors or own[name].shape != tensors[name].shape
+            )
             raise Inconsistent(
-                f"{named} do not fit {self.spec.network_text}: another version of zerofleet wrote "
-                "them"
+                f"{named} do not fit {self.spec.network_text}: {differs} differs; another version "
+                "of zerofleet wrote them"
             ) from None
 
     @property
