@@ -26,9 +26,8 @@ from zerofleet import config, nets
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Episode
 from zerofleet.infer import pick_device
-from zerofleet.replay import ReplayBuffer, Sampler
-from zerofleet.replay.log import EpisodeLog
-from zerofleet.replay.replay import rows_of
+from zerofleet.replay import EpisodeLog, ReplayBuffer, Sampler
+from zerofleet.replay.replay import derive_rows
 from zerofleet.runs.folder import find
 from zerofleet.training import Trainer
 from zerofleet.training.loss import compute_losses
@@ -46,7 +45,7 @@ def games_of(run):
 
 
 def sampler_of(game, episodes, replay):
-    packed = rows_of(game, episodes, replay)
+    packed = derive_rows(game, episodes, replay)
     buffer = ReplayBuffer(game, int(packed.num_rows.sum()))
     buffer.add(packed)
     return Sampler(buffer, game, replay, seed=1), len(buffer)

@@ -14,11 +14,10 @@ import pytest
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, LogFull, Replay
-from zerofleet.replay.log import read_episodes
-from zerofleet.replay.recovery import LogRecovery
-from zerofleet.replay.segment import CHECK, RECORD_HEAD, RECORD_HEAD_BYTES, crc32
+from zerofleet.replay.log import LogRecovery
+from zerofleet.replay.segment import CRC, RECORD_HEADER, RECORD_HEADER_BYTES, crc32
 
-POSITIONS = 10
+ROWS = 10
 """That each episode is said to give."""
 
 GAME = zf.games.get("gomoku", size=3, line=3)
@@ -32,7 +31,7 @@ def played(num_episodes, worker=0):
 
 
 def append(log, episodes):
-    return log.append(episodes, [POSITIONS] * len(episodes))
+    return log.append(episodes, [ROWS] * len(episodes))
 
 
 def ids(log):
@@ -52,6 +51,7 @@ APPENDS = f"""
 import os, sys
 from pathlib import Path
 import zerofleet as zf
+from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog
 
 # A write may take less than it is given. Here it always does, so that kills hit one in the middle.
@@ -66,7 +66,7 @@ for data in zf.selfplay.play(
 ):
     batch.append(zf.games.Episode.decode(data))
     if len(batch) == {BATCH}:
-        log.append(batch, [{POSITIONS}] * {BATCH})
+        log.append(batch, [{ROWS}] * {BATCH})
         print(*(episode.sequence for episode in batch), flush=True)
         batch = []
 """
@@ -104,7 +104,7 @@ def test_killed_at_any_moment_it_keeps_every_episode_that_it_said_was_there(tmp_
     assert num_torn > 0
 
 
-# ---- cut short and damaged
+# ---- torn and damaged
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_damage_to_any_byte_is_named_and_loses_that_record_alone(tmp_path, three
     data = path.read_bytes()
     episodes = [episode.encode() for episode in three]
     ends = [data.index(episode) + len(episode) for episode in episodes]
-    first = data.index(episodes[0]) - RECORD_HEAD_BYTES
+    first = data.index(episodes[0]) - RECORD_HEADER_BYTES
     for at in range(len(data)):
         path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
         recovery = LogRecovery(tmp_path, GAME, None)
@@ -151,13 +151,13 @@ def test_damage_to_any_byte_is_named_and_loses_that_record_alone(tmp_path, three
         (segment,) = recovery.segments
         lost = None if at < first else bisect_right(ends, at)
         kept = [each for index, each in enumerate(episodes) if index != lost]
-        assert list(read_episodes(segment)) == kept
+        assert list(segment.episodes()) == kept
         assert segment.num_episodes == len(kept)
         assert not segment.can_grow
 
 
 @pytest.mark.parametrize("how", ["zeros", "removed", "inserted"])
-def test_behind_a_damaged_stretch_reading_goes_on_at_the_next_whole_record(tmp_path, how):
+def test_behind_a_damaged_stretch_reading_resumes_at_the_next_whole_record(tmp_path, how):
     episodes = played(30)
     path = written(tmp_path, episodes)
     data = path.read_bytes()
@@ -177,15 +177,15 @@ def test_behind_a_damaged_stretch_reading_goes_on_at_the_next_whole_record(tmp_p
 
 
 def test_what_only_looks_like_a_record_is_not_taken_for_one(tmp_path, three):
-    """Within a damaged record lie heads with right checks: of another id, of a wrong length, and
+    """Within a damaged record lie headers with right CRCs: of another id, of a wrong length, and
     of bytes that are no episode."""
     path = written(tmp_path, three)
     data = path.read_bytes()
     body = three[1].encode()
 
     def head(length, sequence, checked):
-        fields = RECORD_HEAD.pack(length, POSITIONS, three[1].worker, sequence, crc32(checked))
-        return fields + CHECK.pack(crc32(fields))
+        fields = RECORD_HEADER.pack(length, ROWS, three[1].worker, sequence, crc32(checked))
+        return fields + CRC.pack(crc32(fields))
 
     fakes = [
         head(len(body), 10**6, body) + body,
@@ -196,7 +196,7 @@ def test_what_only_looks_like_a_record_is_not_taken_for_one(tmp_path, three):
     path.write_bytes(data[:at] + b"".join(fakes) + data[at:])
     recovery = LogRecovery(tmp_path, GAME, None)
     (segment,) = recovery.segments
-    assert list(read_episodes(segment)) == [three[0].encode(), three[2].encode()]
+    assert list(segment.episodes()) == [three[0].encode(), three[2].encode()]
 
 
 def test_an_episode_that_was_damaged_is_lost_but_no_other(tmp_path):
@@ -241,7 +241,7 @@ def test_a_file_that_was_copied_into_the_log_does_not_count_twice(tmp_path, thre
     shutil.copy(path, path.with_name("segment-00000002.zfl"))
     with opened(tmp_path) as log:
         (damage,) = log.report.damage
-        assert "is a second one of episode" in damage
+        assert "repeats episode" in damage
         assert len(ids(log)) == 3
 
 
@@ -333,7 +333,7 @@ def test_a_full_disk_is_said_so_and_can_be_tried_again(disk_of, segment_bytes):
         assert len(ids(log)) == count + 1
 
 
-def test_while_the_log_is_full_the_window_waits_with_it(tmp_path):
+def test_while_the_log_is_full_the_buffer_waits_with_it(tmp_path):
     episodes = [episode.encode() for episode in played(50)]
     config = ReplayConfig(min_rows=1)
     with closing(Replay(tmp_path, GAME, config, seed=1)) as replay:

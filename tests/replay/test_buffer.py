@@ -1,4 +1,4 @@
-"""The buffer: the newest positions as the core derives them, wherever they lie."""
+"""The buffer: the newest rows as the core derives them, wherever they lie."""
 
 from contextlib import closing
 
@@ -21,7 +21,7 @@ def joined(rows, name):
 
 
 def assert_holds_newest(buffer, rows):
-    """Whether the buffer has what the core derived, newest positions only."""
+    """Whether the buffer has what the core derived, newest rows only."""
     kept, finals = newest(buffer)
     num_kept = len(kept)
     assert num_kept == min(buffer.capacity, len(joined(rows, "observer")))
@@ -43,7 +43,7 @@ def assert_holds_newest(buffer, rows):
 
 @pytest.mark.parametrize("name", ["connect4", "beastybar", "backgammon"])
 @pytest.mark.parametrize("capacity", [1, 30, 101, 100_000])
-def test_it_holds_the_newest_positions_as_the_core_derives_them(play, name, capacity):
+def test_it_holds_the_newest_rows_as_the_core_derives_them(play, name, capacity):
     game, episodes = play(name, 40, full_search_probability=0.5, fast_simulations=2)
     rows = [episode.rows(game) for episode in episodes]
     buffer = ReplayBuffer(game, capacity)
@@ -63,9 +63,7 @@ def test_no_rows_leave_it_as_it_was(play):
 
 
 @pytest.mark.parametrize("capacity", [10, 137, 10_000])
-def test_a_window_filled_from_the_log_has_every_position_in_the_same_place(
-    tmp_path, play, capacity
-):
+def test_a_buffer_filled_from_the_log_has_every_row_in_the_same_place(tmp_path, play, capacity):
     game, episodes = play("connect4", 40)
     config = ReplayConfig(capacity_rows=capacity, min_rows=1, segment_bytes=4096)
     buffer = ReplayBuffer(game, capacity)

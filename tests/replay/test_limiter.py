@@ -10,11 +10,11 @@ import pytest
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import LimiterState, RateLimiter
 
-LEAST = 1000
+MIN_ROWS = 1000
 
 
 def limiter_of(samples_per_row=8.0, state=None):
-    config = ReplayConfig(min_rows=LEAST, samples_per_row=samples_per_row)
+    config = ReplayConfig(min_rows=MIN_ROWS, samples_per_row=samples_per_row)
     return RateLimiter(config, state)
 
 
@@ -25,7 +25,7 @@ def may_play(limiter):
 def held(limiter, samples_per_row):
     """Whether the ratio is within 5 % or two of the largest quanta."""
     state = limiter.state
-    due = max(0, state.num_rows - LEAST) * samples_per_row
+    due = max(0, state.num_rows - MIN_ROWS) * samples_per_row
     return abs(state.num_samples - due) <= max(0.05 * due, 2 * state.largest_quantum)
 
 
@@ -49,9 +49,9 @@ def test_the_ratio_holds_under_any_schedule_and_never_do_both_wait(
     assert limiter.state.num_samples > 10_000
 
 
-def test_nothing_is_trained_before_the_least_fill_nor_paid_for_by_it():
+def test_nothing_is_trained_before_min_rows_and_those_rows_make_nothing_due():
     limiter = limiter_of()
-    limiter.inserted(LEAST - 1)
+    limiter.inserted(MIN_ROWS - 1)
     assert not limiter.may_train(1)
     assert may_play(limiter)
     assert limiter.waiting == "trainer"
@@ -63,7 +63,7 @@ def test_nothing_is_trained_before_the_least_fill_nor_paid_for_by_it():
 def test_it_says_who_waits():
     limiter = limiter_of()
     assert not limiter.may_train(64)
-    limiter.inserted(LEAST + 10)
+    limiter.inserted(MIN_ROWS + 10)
     limiter.trained(64)
     assert limiter.waiting == "trainer"
     while may_play(limiter):
@@ -84,7 +84,7 @@ def test_finished_episodes_count_although_self_play_has_to_wait():
     assert limiter.state.num_rows == before + 500
 
 
-def test_a_batch_larger_than_what_is_left_lets_self_play_go_on():
+def test_a_batch_larger_than_what_is_left_lets_self_play_continue():
     limiter = limiter_of()
     for _ in range(200):
         limiter.inserted(10)
@@ -93,12 +93,12 @@ def test_a_batch_larger_than_what_is_left_lets_self_play_go_on():
     assert may_play(limiter)
 
 
-def test_positions_wake_a_waiting_trainer():
+def test_rows_wake_a_waiting_trainer():
     limiter = limiter_of()
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(limiter.wait_to_train, 80, timeout_s=10)
         assert not wait([waiting], timeout=0.05).done
-        limiter.inserted(LEAST + 10)
+        limiter.inserted(MIN_ROWS + 10)
         assert waiting.result(timeout=5)
 
 
@@ -115,9 +115,9 @@ def test_training_wakes_waiting_self_play():
         assert waiting.result(timeout=5)
 
 
-def test_it_goes_on_from_its_state_through_json():
+def test_it_resumes_from_its_state_through_json():
     limiter = limiter_of()
-    limiter.inserted(LEAST + 100)
+    limiter.inserted(MIN_ROWS + 100)
     assert limiter.may_train(500)
     limiter.trained(500)
     text = json.dumps(asdict(limiter.state))

@@ -7,15 +7,15 @@ import pytest
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, LogInUse, LogPosition
-from zerofleet.replay.recovery import START
-from zerofleet.replay.segment import CHECK, FILE_HEAD, crc32
+from zerofleet.replay.log import START
+from zerofleet.replay.segment import CRC, FILE_HEADER, crc32
 
-POSITIONS = 10
+ROWS = 10
 """That each episode is said to give."""
 
 
 def append(log, episodes):
-    return log.append(episodes, [POSITIONS] * len(episodes))
+    return log.append(episodes, [ROWS] * len(episodes))
 
 
 def sequences(episodes):
@@ -86,9 +86,9 @@ def test_a_file_is_full_at_its_size_and_whole_old_files_are_removed(tmp_path, ti
         assert log.position.num_episodes == 40
 
 
-def test_what_the_window_needs_stays_even_above_the_size(tmp_path, tictactoe):
+def test_what_the_buffer_needs_stays_even_above_the_size(tmp_path, tictactoe):
     game, episodes = tictactoe
-    config = small_files(max_log_bytes=1024, capacity_rows=20 * POSITIONS)
+    config = small_files(max_log_bytes=1024, capacity_rows=20 * ROWS)
     with closing(EpisodeLog(tmp_path, game, config)) as log:
         for episode in episodes[:35]:
             append(log, [episode])
@@ -99,8 +99,8 @@ def test_what_the_window_needs_stays_even_above_the_size(tmp_path, tictactoe):
         left = sequences(log.episodes())
         at_checkpoint = sequences(episode.encode() for episode in episodes[15:35])
         assert set(at_checkpoint) <= set(left)
-        num_before, kept = log.newest(25 * POSITIONS)
-        assert num_before == 15 * POSITIONS
+        num_before, kept = log.newest(25 * ROWS)
+        assert num_before == 15 * ROWS
         assert len(list(kept)) == 25
 
 
@@ -118,7 +118,7 @@ def test_an_id_still_counts_once_when_its_file_is_gone(tmp_path, tictactoe):
         assert append(log, episodes) == [False] * 40
 
 
-def test_the_newest_are_the_fewest_that_hold_so_many_positions(tmp_path, tictactoe):
+def test_the_newest_are_the_fewest_that_give_so_many_rows(tmp_path, tictactoe):
     game, episodes = tictactoe
     lengths = [index % 4 for index in range(40)]
     with closing(EpisodeLog(tmp_path, game, small_files())) as log:
@@ -135,7 +135,7 @@ def test_the_newest_are_the_fewest_that_hold_so_many_positions(tmp_path, tictact
             )
 
 
-def test_a_log_taken_back_to_a_checkpoint_goes_on_as_if_nothing_came_after(tmp_path, tictactoe):
+def test_a_log_truncated_to_a_checkpoint_resumes_as_if_nothing_came_after(tmp_path, tictactoe):
     game, episodes = tictactoe
     config = small_files()
     with closing(EpisodeLog(tmp_path, game, config)) as log:
@@ -150,7 +150,7 @@ def test_a_log_taken_back_to_a_checkpoint_goes_on_as_if_nothing_came_after(tmp_p
         assert append(log, episodes[12:15]) == [False, True, True]
 
 
-def test_a_log_taken_back_to_its_start_is_empty(tmp_path, tictactoe):
+def test_a_log_truncated_to_its_start_is_empty(tmp_path, tictactoe):
     game, episodes = tictactoe
     with closing(EpisodeLog(tmp_path, game, small_files())) as log:
         append(log, episodes)
@@ -173,7 +173,7 @@ def test_a_place_that_is_not_in_the_log_is_refused_and_nothing_is_removed(tmp_pa
         LogPosition(end.segment + 1, end.offset, end.num_episodes, end.num_rows),
     ]
     for until in elsewhere:
-        with pytest.raises(zf.errors.Inconsistent, match="cannot be taken back to"):
+        with pytest.raises(zf.errors.Inconsistent, match="cannot be truncated to"):
             EpisodeLog(tmp_path, game, small_files(), until)
     assert [path.read_bytes() for path in segments(tmp_path)] == before
 
@@ -198,9 +198,9 @@ def test_a_file_of_another_format_is_refused_by_name(tmp_path, tictactoe):
     game, _ = tictactoe
     EpisodeLog(tmp_path, game, ReplayConfig()).close()
     (path,) = segments(tmp_path)
-    text = path.read_bytes()[FILE_HEAD.size + CHECK.size :]
-    head = FILE_HEAD.pack(b"ZFL", 1, len(text))
-    path.write_bytes(head + CHECK.pack(crc32(text, crc32(head))) + text)
+    text = path.read_bytes()[FILE_HEADER.size + CRC.size :]
+    head = FILE_HEADER.pack(b"ZFL", 1, len(text))
+    path.write_bytes(head + CRC.pack(crc32(text, crc32(head))) + text)
     with pytest.raises(zf.errors.Unsupported, match=r"segment-00000001\.zfl: format 1; .* reads 2"):
         EpisodeLog(tmp_path, game, ReplayConfig())
 

@@ -1,4 +1,4 @@
-"""The replay as a whole: each episode counts once, and a run goes on where it stopped."""
+"""The replay as a whole: each episode counts once, and a run resumes where it stopped."""
 
 import json
 from contextlib import closing
@@ -17,7 +17,7 @@ def opened(folder, game, **arguments):
 
 
 def batches(replay, count):
-    """So many batches of a trainer that tells the limiter."""
+    """So many batches of a trainer that reports to the limiter."""
     drawn = []
     for _ in range(count):
         batch = replay.sampler.sample(16)
@@ -49,7 +49,7 @@ def test_an_episode_that_comes_twice_counts_once_everywhere(tmp_path, connect4):
 
 
 @pytest.mark.parametrize("num_before", [0, 3, 20])
-def test_gone_on_with_exactly_samples_are_those_of_a_run_that_never_stopped(
+def test_resumed_exactly_samples_are_those_of_a_run_that_never_stopped(
     tmp_path, connect4, num_before
 ):
     game, episodes = connect4
@@ -71,7 +71,7 @@ def test_gone_on_with_exactly_samples_are_those_of_a_run_that_never_stopped(
         assert rest_of_run(replay) == expected
 
 
-def test_gone_on_with_otherwise_no_episode_is_lost_or_counted_twice(tmp_path, connect4):
+def test_resumed_otherwise_no_episode_is_lost_or_counted_twice(tmp_path, connect4):
     game, episodes = connect4
     with opened(tmp_path, game) as replay:
         replay.accept(episodes[:10])

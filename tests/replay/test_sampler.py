@@ -1,4 +1,4 @@
-"""Samples: uniform over positions, each with a symmetry; tests/training has what they mean."""
+"""Samples: uniform over rows, each with a symmetry; tests/training has what they mean."""
 
 import json
 
@@ -23,11 +23,11 @@ def same(one, other):
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in fields)
 
 
-def test_samples_are_uniform_over_positions(play):
+def test_samples_are_uniform_over_rows(play):
     game, episodes = play("beastybar", 20)
     buffer = filled(game, episodes)
     numbers = np.arange(len(buffer), dtype=np.float32)
-    buffer.rows_C["surprise"][: len(buffer)] = numbers  # marks each position
+    buffer.rows_C["surprise"][: len(buffer)] = numbers  # marks each row
     sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
     drawn = np.concatenate([sampler.sample(1000).rows_B["surprise"] for _ in range(100)])
     counts = np.bincount(drawn.astype(int), minlength=len(buffer))
@@ -54,7 +54,7 @@ def test_with_a_share_for_surprise_policies_are_drawn_by_it_and_others_as_before
     assert (surprise[has_policy] == 3).mean() == pytest.approx(expected, abs=0.01)
 
 
-def test_rows_are_those_of_the_window_and_symmetries_are_uniform(play):
+def test_rows_are_those_of_the_buffer_and_symmetries_are_uniform(play):
     game, episodes = play("gomoku", 20, options=(("size", 5),))
     buffer = filled(game, episodes)
     known = {row.tobytes() for row in buffer.rows_C[: len(buffer)]}
@@ -65,7 +65,7 @@ def test_rows_are_those_of_the_window_and_symmetries_are_uniform(play):
     assert ((counts - 500) ** 2 / 500).sum() < 7 + 4 * np.sqrt(2 * 7)
 
 
-def test_a_sampler_goes_on_from_its_state_through_json(play):
+def test_a_sampler_resumes_from_its_state_through_json(play):
     game, episodes = play("connect4", 40)
     buffer = filled(game, episodes)
     sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
@@ -79,7 +79,7 @@ def test_a_sampler_goes_on_from_its_state_through_json(play):
         assert same(sampler.sample(100), again.sample(100))
 
 
-def test_an_empty_window_and_a_state_of_something_else_are_refused(play):
+def test_an_empty_buffer_and_a_state_of_something_else_are_refused(play):
     game, _ = play("connect4", 40)
     sampler = Sampler(ReplayBuffer(game, 10), game, ReplayConfig(), seed=1)
     with pytest.raises(zf.errors.Inconsistent, match="buffer is empty"):

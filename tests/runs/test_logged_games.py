@@ -101,7 +101,7 @@ def test_damage_in_the_log_is_named_and_the_other_files_are_read() -> None:
         assert "is damaged" in log.faults[oldest]
 
 
-def test_games_behind_a_damaged_head_of_a_file_are_read_under_their_numbers() -> None:
+def test_games_behind_a_damaged_header_are_read_under_their_numbers() -> None:
     with logging("connect4") as (_, damaged, *_):
         data = bytearray(damaged.read_bytes())
         data[20] ^= 1
@@ -109,7 +109,7 @@ def test_games_behind_a_damaged_head_of_a_file_are_read_under_their_numbers() ->
         log = zf.runs.games("r")
         assert [each.number for each in log] == list(range(40))
         assert [each.number for each in reversed(log)] == list(range(39, -1, -1))
-        assert "its head is damaged; its first" in log.faults[damaged]
+        assert "its header is damaged; its first" in log.faults[damaged]
 
 
 def test_a_run_without_games_has_none() -> None:

@@ -95,7 +95,7 @@ def test_a_number_that_is_not_finite_in_a_graph_keeps_the_weights():
     good = batches_of(game, 8)
     # One format for all, so that one graph makes all steps: what a search found is no number
     # through it, and the first batches have no search.
-    odd = dataclasses.replace(good[0].format, search_share=math.nan)
+    odd = dataclasses.replace(good[0].format, q_ratio=math.nan)
     batches = [dataclasses.replace(batch, format=odd) for batch in good]
     for batch in batches[:-2]:
         batch.rows_B["search_outcomes"] = 0

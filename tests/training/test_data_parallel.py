@@ -168,7 +168,7 @@ def test_a_number_that_is_not_finite_in_one_share_stops_all():
     batch, *_ = batches_of(CONNECT4, 1)
     batch.rows_B["search_outcomes"][:-1] = 0
     batch.rows_B["search_outcomes"][-1] = 1
-    only_where_searched = dataclasses.replace(batch.format, search_share=np.nan)
+    only_where_searched = dataclasses.replace(batch.format, q_ratio=np.nan)
     batch = dataclasses.replace(batch, format=only_where_searched)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
@@ -181,6 +181,7 @@ def test_a_number_that_is_not_finite_in_one_share_stops_all():
 ENDLESS = """
 import time, torch, zerofleet as zf
 from zerofleet import nets, training
+from zerofleet.config import TrainConfig
 network = nets.build(zf.games.get("connect4"), "tiny")
 trainer = training.Trainer(network, TrainConfig(), torch.device("cpu"))
 with training.train_together(trainer, ["cpu", "cpu"], num_threads=1, seed=1):

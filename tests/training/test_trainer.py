@@ -38,14 +38,12 @@ def batch_of(episodes, game=GAME):
         buffer.add(pack_rows(game, [zf.games.Episode.decode(data)]))
     rows_B, final_BN = buffer.take(buffer.slots(np.arange(len(buffer))[::-1]))
     as_it_is_B = np.zeros(len(buffer), np.int64)
-    return Batch(rows_B, final_BN, as_it_is_B, RowFormat.of(game, search_share=0.0))
+    return Batch(rows_B, final_BN, as_it_is_B, RowFormat.of(game, q_ratio=0.0))
 
 
 def not_finite(batch):
     """The same, but with targets that are no numbers."""
-    return dataclasses.replace(
-        batch, format=dataclasses.replace(batch.format, search_share=math.nan)
-    )
+    return dataclasses.replace(batch, format=dataclasses.replace(batch.format, q_ratio=math.nan))
 
 
 def stepped(trainer, batch):

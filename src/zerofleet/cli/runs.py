@@ -14,7 +14,7 @@ from zerofleet.errors import BadBytes
 from zerofleet.games import is_source
 from zerofleet.printing import duration_text, say, size_text, value_text
 from zerofleet.program import program_name
-from zerofleet.replay.segment import read_head
+from zerofleet.replay.segment import read_header
 from zerofleet.runs.folder import Run, find, folder_of, remove, set_source
 from zerofleet.runs.packs import DEFAULT_PART_BYTES, DEFAULT_UNPACKED_BYTES, pack, unpack
 from zerofleet.runs.summaries import list_runs as all_runs
@@ -178,9 +178,9 @@ def old_segments(run: Run) -> set[Path]:
     starts: dict[Path, int] = {}
     for path in sorted(run.episodes.glob("segment-*.zfl")):
         try:
-            text, _ = read_head(path.read_bytes(), str(path))
+            header, _ = read_header(path.read_bytes(), str(path))
         except BadBytes:
             continue  # the log names it when it is opened
-        starts[path] = text.rows_before
+        starts[path] = header.rows_before
     kept_from = max(starts.values(), default=0) - 2 * read(run.config_path).replay.capacity_rows
     return {path for path, following in pairwise(starts) if starts[following] <= kept_from}

@@ -5,14 +5,14 @@ import os
 from zerofleet.config import Config
 from zerofleet.errors import TooLarge
 from zerofleet.games import Game
-from zerofleet.replay.buffer import row_type
+from zerofleet.replay.buffer import row_dtype
 
 
 def refuse_too_large(config: Config, game: Game) -> None:
     """Raises TooLarge where the rows of the replay's buffer, or of a batch, are more than all of
     the memory; networks and search trees come on top of them."""
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    row_bytes = row_type(game).itemsize
+    row_bytes = row_dtype(game).itemsize
     for setting, num_rows in (
         ("replay.capacity_rows", config.replay.capacity_rows),
         ("train.batch_size", config.train.batch_size),

@@ -1,4 +1,4 @@
-"""Keeps the newest episodes and draws training samples from them.
+"""The replay: an episode log on disk, the newest rows in memory, batches, and a rate limiter.
 
     replay = Replay(folder, game, config, seed=1)
     replay.accept(episodes)
@@ -6,17 +6,14 @@
         step(replay.sampler.sample(1024))
         replay.limiter.trained(1024)
 
-Samples are uniform over positions, not games, so long games weigh more. Rows are derived from an
-episode once, when it arrives, by replaying it in the core, and can always be derived again.
+Samples are uniform over rows, not games, so long games weigh more. Rows are derived from an episode
+once, when it arrives, by replaying it in the core, and can always be derived again.
 """
 
-from zerofleet.replay.buffer import OUTCOME_UNIT, ReplayBuffer
-from zerofleet.replay.errors import LogFull, LogInUse
+from zerofleet.replay.buffer import OUTCOME_UNIT, Batch, ReplayBuffer, RowFormat, Sampler
 from zerofleet.replay.limiter import LimiterState, RateLimiter
-from zerofleet.replay.log import EpisodeLog
-from zerofleet.replay.recovery import LogPosition, RecoveryReport
+from zerofleet.replay.log import EpisodeLog, LogFull, LogInUse, LogPosition, RecoveryReport
 from zerofleet.replay.replay import Replay
-from zerofleet.replay.sampler import Batch, RowFormat, Sampler
 
 __all__ = [
     "OUTCOME_UNIT",

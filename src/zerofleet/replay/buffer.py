@@ -1,28 +1,34 @@
-"""Keeps the newest positions in memory, as rows to train on.
+"""The replay buffer: the newest training rows in memory, and the batches drawn from them.
 
-Rows are derived from an episode once, when it arrives, and lie in a ring. A position has a number,
-counted from the start of the run, and the number alone says where it lies: a buffer that is filled
-again from the log is the same buffer. Nothing here knows the rules.
+Rows are derived from an episode once, when it arrives, and lie in a ring. A row's number, counted
+from the start of the run, alone decides its slot: a buffer that is refilled from the log is the
+same buffer. The same buffer and the same sampler state give the same batch. Rows stay packed as the
+core wrote them; training unpacks them on its device. Nothing here knows the rules.
 
-Shapes: C capacity, B rows asked for, R new rows, E episodes, F final observations, N bytes of an
-observation, A actions, O outcomes of the game.
+Shapes: C capacity, B samples, R new rows, E episodes, F final observations, N bytes of an
+observation, A actions, S symmetries.
 """
 
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerofleet._core import PackedRows
+from zerofleet.config import ReplayConfig
+from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
 
 OUTCOME_UNIT = 65535
-"""What probability 1 is in the outcome distributions of rows, which are whole numbers."""
+"""Probability 1 in the outcome distributions of rows, which are integers."""
 
-LEAST_EPISODES = 16
+MIN_EPISODES = 16
 
 
-def row_type(game: Game) -> np.dtype[np.void]:
+def row_dtype(game: Game) -> np.dtype[np.void]:
     """A row as the core packs it (cpp/record/packed_rows.h) and the buffer keeps it.
 
     Numbers are little-endian: whoever trains reads them from the bytes.
@@ -43,18 +49,18 @@ def row_type(game: Game) -> np.dtype[np.void]:
 
 
 class ReplayBuffer:
-    """The newest `capacity` positions. One thread may add while others read."""
+    """The newest `capacity` rows. One thread may add while others read."""
 
     def __init__(self, game: Game, capacity: int, num_added: int = 0) -> None:
-        """`num_added` is the number of the first position to come, where a run goes on."""
+        """`num_added` is the number of the first row to come, where a run resumes."""
         self.capacity = capacity
         self.num_added = num_added
-        """Positions ever added, counted from the start of the run."""
+        """Rows ever added, counted from the start of the run."""
         self._first_number = num_added
         self._num_episodes = 0
-        self.rows_C = np.zeros(capacity, row_type(game))
-        """By slot, zeros where no position has come yet. To be read only."""
-        self._final_EN = np.zeros((2 * LEAST_EPISODES, game.observation_bytes), np.uint8)
+        self.rows_C = np.zeros(capacity, row_dtype(game))
+        """By slot; zeros in slots that are still empty. Read only."""
+        self._final_EN = np.zeros((2 * MIN_EPISODES, game.observation_bytes), np.uint8)
         self._changing = threading.Lock()
 
     def __len__(self) -> int:
@@ -62,11 +68,11 @@ class ReplayBuffer:
 
     @property
     def num_bytes(self) -> int:
-        """Memory of a full buffer; rows that have not come yet take none."""
+        """Memory of a full buffer; empty slots take none until they are written."""
         return self.rows_C.nbytes + self._final_EN.nbytes
 
     def add(self, packed: PackedRows) -> None:
-        """Takes in the rows of episodes; the oldest positions make room for them."""
+        """Adds the rows of episodes; they overwrite the oldest rows."""
         if len(packed.rows) == 0:
             return
         new_R = packed.rows.view(self.rows_C.dtype)[:, 0]
@@ -76,11 +82,11 @@ class ReplayBuffer:
             self._add_rows(new_R)
 
     def slots(self, ages_B: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where positions lie; the newest has age 0, the oldest len - 1."""
+        """The slots of rows by age; the newest has age 0, the oldest len - 1."""
         return (self.num_added - 1 - ages_B) % self.capacity
 
     def take(self, slots_B: NDArray[np.int64]) -> tuple[NDArray[np.void], NDArray[np.uint8]]:
-        """Copies of the rows in these slots, and what their observers saw at the end [B, N]."""
+        """Copies of the rows in these slots, and their observers' final observations [B, N]."""
         with self._changing:
             rows_B = self.rows_C.take(slots_B)
             return rows_B, self._final_EN.take(rows_B["final"] % len(self._final_EN), axis=0)
@@ -110,3 +116,106 @@ class ReplayBuffer:
             self._final_EN = grown_EN
         self._final_EN[np.arange(next_final, end) % room] = final_FN
         self._num_episodes += len(final_FN) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class RowFormat:
+    """How to read the rows of a batch: where their fields lie, and how symmetries move them."""
+
+    dtype: np.dtype[np.void]
+    num_actions: int
+    num_outcomes: int
+    q_ratio: float
+    """Weight of the search value in the value target; the rest is the outcome of the game."""
+    new_action_SA: NDArray[np.int64]
+    """What an action becomes under a symmetry."""
+    old_action_SA: NDArray[np.int64]
+    """The action that becomes this one."""
+    old_byte_SN: NDArray[np.int64]
+    """The same for the bytes of an observation."""
+
+    @classmethod
+    def of(cls, game: Game, q_ratio: float) -> "RowFormat":
+        new_action_SA = np.array([action_A for action_A, _ in game.symmetries], np.int64)
+        return cls(
+            dtype=row_dtype(game),
+            num_actions=game.num_actions,
+            num_outcomes=len(game.outcomes),
+            q_ratio=q_ratio,
+            new_action_SA=new_action_SA,
+            old_action_SA=np.argsort(new_action_SA, axis=1),
+            old_byte_SN=np.argsort([byte_N for _, byte_N in game.symmetries], axis=1),
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Samples to train on. Everything about a sample is in the view of its observer."""
+
+    rows_B: NDArray[np.void]
+    """As the buffer keeps them; their fields are those of `row_dtype`."""
+    final_observation_BN: NDArray[np.uint8]
+    """What the observer saw when the game was over."""
+    symmetry_B: NDArray[np.int64]
+    """The symmetry to apply to each sample."""
+    format: RowFormat
+
+    def __len__(self) -> int:
+        return len(self.rows_B)
+
+
+class Sampler:
+    """Draws batches from a buffer, each sample under a random symmetry of the game.
+
+    Samples are uniform over rows, not games, so long games weigh more. With
+    `policy_surprise_weight`, that share of the rows with a policy is redrawn in proportion to their
+    surprise (policy-surprise weighting, after KataGo).
+    """
+
+    def __init__(self, buffer: ReplayBuffer, game: Game, config: ReplayConfig, seed: int) -> None:
+        self._buffer = buffer
+        self._policy_surprise_weight = config.policy_surprise_weight
+        self._format = RowFormat.of(game, config.value_target_q_ratio)
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state of the random generator, to resume from; can be written as JSON."""
+        return dict(self._rng.bit_generator.state)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Resumes from a `state`."""
+        try:
+            self._rng.bit_generator.state = state
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadText(f"not the state of a sampler: {error!r}") from error
+
+    def blank(self, batch_size: int) -> Batch:
+        """A batch of zeros, shaped like those of `sample`."""
+        num_bytes = self._format.old_byte_SN.shape[1]
+        return Batch(
+            rows_B=np.zeros(batch_size, self._format.dtype),
+            final_observation_BN=np.zeros((batch_size, num_bytes), np.uint8),
+            symmetry_B=np.zeros(batch_size, np.int64),
+            format=self._format,
+        )
+
+    def sample(self, batch_size: int) -> Batch:
+        """Draws a batch, with replacement."""
+        if len(self._buffer) == 0:
+            raise Inconsistent("the replay buffer is empty: there is nothing to sample yet")
+        rows_B, final_BN = self._buffer.take(self._draw(batch_size))
+        symmetry_B = self._rng.integers(len(self._format.new_action_SA), size=batch_size)
+        return Batch(rows_B, final_BN, symmetry_B, self._format)
+
+    def _draw(self, batch_size: int) -> NDArray[np.int64]:
+        slots_B = self._buffer.slots(self._rng.integers(len(self._buffer), size=batch_size))
+        if self._policy_surprise_weight == 0:
+            return slots_B
+        by_surprise_B = self._buffer.rows_C["has_policy"][slots_B]
+        by_surprise_B &= self._rng.random(batch_size) < self._policy_surprise_weight
+        up_to_C = np.cumsum(self._buffer.rows_C["surprise"], dtype=np.float64)
+        if up_to_C[-1] > 0:
+            drawn = self._rng.random(np.count_nonzero(by_surprise_B)) * up_to_C[-1]
+            slots_B[by_surprise_B] = np.searchsorted(up_to_C, drawn, side="right")
+        return slots_B

@@ -1,10 +1,10 @@
-"""Holds samples trained to rows inserted: whoever is ahead waits.
+"""The rate limiter holds the replay ratio: whoever is ahead waits (after Reverb's, 2021).
 
-    samples due = samples_per_row * rows inserted after the least fill
+    samples due = samples_per_row * rows inserted beyond min_rows
 
-Training never exceeds what is due. Self-play may run ahead of it, by 5 % or by two of the largest
-quanta where that is more (a quantum is a batch, or the positions of a game), so that neither side
-waits for each game of the other. Finished episodes always count; only new moves wait.
+Training never exceeds the samples due. Self-play may run ahead by 5 %, or by two of the largest
+quanta where that is more (a quantum is a batch, or the rows of a game), so that neither side waits
+for each single game or step of the other. Finished episodes always count; only new moves wait.
 """
 
 import math
@@ -20,7 +20,7 @@ SLACK_QUANTA = 2
 
 @dataclass(frozen=True)
 class LimiterState:
-    """What the limiter goes on from, counted from the start of the run."""
+    """What a limiter resumes from, counted from the start of the run."""
 
     num_rows: int = 0
     num_samples: int = 0
@@ -29,7 +29,7 @@ class LimiterState:
 
 
 class RateLimiter:
-    """Threads of both sides may tell, ask and wait."""
+    """Threads of both sides may report, ask and wait."""
 
     def __init__(self, config: ReplayConfig, state: LimiterState | None = None) -> None:
         self._samples_per_row = config.samples_per_row
@@ -43,7 +43,7 @@ class RateLimiter:
         return self._state
 
     def inserted(self, num_rows: int) -> None:
-        """Tells of a game of so many positions."""
+        """Reports a game of `num_rows` rows."""
         with self._changed:
             total = self._state.num_rows + num_rows
             self._state = replace(self._state, num_rows=total)
@@ -51,18 +51,18 @@ class RateLimiter:
             self._changed.notify_all()
 
     def trained(self, num_samples: int) -> None:
-        """Tells that a batch of so many samples was trained."""
+        """Reports a training step on a batch of `num_samples`."""
         with self._changed:
             total = self._state.num_samples + num_samples
             self._state = replace(self._state, num_samples=total)
             self._changed.notify_all()
 
     def may_train(self, num_samples: int) -> bool:
-        """Whether a batch of so many samples may be trained now."""
+        """Whether a batch of `num_samples` is due now."""
         return self.wait_to_train(num_samples, timeout_s=0)
 
     def wait_to_train(self, num_samples: int, timeout_s: float) -> bool:
-        """Waits until a batch may be trained; False where it still may not."""
+        """Waits until a batch is due; False after the timeout."""
         with self._changed:
             self._batch_size = num_samples
             self._see_quantum(num_samples)
@@ -70,7 +70,7 @@ class RateLimiter:
             return self._changed.wait_for(self._trainer_may, timeout_s)
 
     def wait_to_play(self, timeout_s: float) -> bool:
-        """Waits until new moves may be made; False where they still may not."""
+        """Waits until self-play may make new moves; False after the timeout."""
         with self._changed:
             return self._changed.wait_for(self._self_play_may, timeout_s)
 
@@ -84,14 +84,14 @@ class RateLimiter:
 
     @property
     def rows_missing(self) -> int:
-        """How many more must be made before the next batch may be trained; 0 where it may now."""
+        """How many more rows the next batch needs; 0 where it is due now."""
         with self._changed:
-            num_filling = max(0, self._min_rows - self._state.num_rows)
+            num_below_min = max(0, self._min_rows - self._state.num_rows)
             num_samples = self._batch_size - self._samples_left()
-            return num_filling + max(0, math.ceil(num_samples / self._samples_per_row))
+            return num_below_min + max(0, math.ceil(num_samples / self._samples_per_row))
 
     def _samples_left(self) -> float:
-        """Due and not trained yet; before the least fill none are due."""
+        """Samples due and not yet trained on; the first `min_rows` rows make none due."""
         counted = max(0, self._state.num_rows - self._min_rows)
         return counted * self._samples_per_row - self._state.num_samples
 

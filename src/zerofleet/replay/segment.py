@@ -1,21 +1,22 @@
-"""The bytes of one file of the episode log.
+"""The bytes of one segment: a file of the episode log.
 
-Numbers are little-endian; checks are CRC-32.
+Integers are little-endian; every CRC is a CRC-32.
 
-    "ZFL" | format u8 | length of the text u32 | check of the text and of all before it u32 | text
-    then records: length of the episode u32 | rows u32 | worker u64 | sequence u64 |
-                  check of the episode u32 | check of the fields before u32 | episode
+    header:  "ZFL" | format u8 | JSON length u32 | CRC of the JSON and of all before it u32 | JSON
+    record:  episode length u32 | rows u32 | worker u64 | sequence u64 | CRC of the episode u32 |
+             CRC of the fields before u32 | episode
 
-The text is JSON: the game, its options, how much was logged before this file, and which ids. So the
-log still knows what it has counted when its oldest files are gone. The head of a record has its own
-check: a record that ends too early is torn, anything else that is wrong is damage.
+The JSON of a header says which game this is, how much was logged before this file, and which ids.
+So the log still knows what it has counted after its oldest files are deleted. A record's header has
+its own CRC: a record that ends too early is torn, anything else that is wrong is damage.
 
-Behind damage reading resumes at the next record. It is looked for by how an episode begins, and
-taken for one only if both checks hold and the episode has the id that the head says.
+After damage, reading resumes at the next whole record: the magic of an episode, behind a header
+whose CRCs both match and whose id is the episode's.
 """
 
 import json
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,20 +25,59 @@ from zlib import crc32
 
 from zerofleet.errors import BadBytes, Unsupported, ZerofleetError
 from zerofleet.games import Episode
-from zerofleet.replay.ids import Ranges
 
 MAGIC = b"ZFL"
 FORMAT = 2
-FILE_HEAD = struct.Struct("<3sBI")
-RECORD_HEAD = struct.Struct("<IIQQI")
-CHECK = struct.Struct("<I")
-RECORD_HEAD_BYTES = RECORD_HEAD.size + CHECK.size
+FILE_HEADER = struct.Struct("<3sBI")
+RECORD_HEADER = struct.Struct("<IIQQI")
+CRC = struct.Struct("<I")
+RECORD_HEADER_BYTES = RECORD_HEADER.size + CRC.size
 EPISODE_MAGIC = b"ZFE"
+
+Ranges = list[tuple[int, int]]
+"""Half-open ranges of sequence numbers, ascending and disjoint."""
+
+
+class SeenIds:
+    """The ids of logged episodes, as ranges of sequence numbers per worker.
+
+    A worker numbers its games from 0 and finishes most of them in order, so a few ranges stand for
+    millions of ids.
+    """
+
+    def __init__(self) -> None:
+        self._ranges: dict[int, Ranges] = {}
+
+    def __contains__(self, episode_id: tuple[int, int]) -> bool:
+        worker, sequence = episode_id
+        ranges = self._ranges.get(worker, [])
+        at = bisect_left(ranges, (sequence + 1, 0))
+        return at > 0 and sequence < ranges[at - 1][1]
+
+    def add(self, worker: int, first: int, end: int) -> None:
+        """Adds first…end-1 and merges the ranges that they touch."""
+        ranges = self._ranges.setdefault(worker, [])
+        at = bisect_left(ranges, (first + 1, 0))
+        if at > 0 and ranges[at - 1][1] >= first:
+            at -= 1
+        after = at
+        while after < len(ranges) and ranges[after][0] <= end:
+            first, end = min(first, ranges[after][0]), max(end, ranges[after][1])
+            after += 1
+        ranges[at:after] = [(first, end)]
+
+    def to_json(self) -> dict[str, Ranges]:
+        return {str(worker): ranges for worker, ranges in self._ranges.items()}
+
+    def add_json(self, seen: dict[str, Ranges]) -> None:
+        for worker, ranges in seen.items():
+            for first, end in ranges:
+                self.add(int(worker), first, end)
 
 
 @dataclass(frozen=True)
 class SegmentHeader:
-    """What a file says of itself."""
+    """The game of a segment, and all that was logged before it."""
 
     game: str
     options: dict[str, str]
@@ -45,106 +85,109 @@ class SegmentHeader:
     rows_before: int
     ids_before: dict[str, Ranges]
 
+    def encode(self) -> bytes:
+        body = json.dumps(asdict(self), sort_keys=True).encode()
+        head = FILE_HEADER.pack(MAGIC, FORMAT, len(body))
+        return head + CRC.pack(crc32(body, crc32(head))) + body
+
 
 class Record(NamedTuple):
-    """Where an episode lies in a file, and what is known of it without reading it."""
+    """Where an episode lies in a segment, and what its header says."""
 
     worker: int
     sequence: int
     num_rows: int
     start: int
-    """Of the episode; its head lies before."""
+    """First byte of the episode, after the record's header."""
     end: int
 
 
 class Torn(BadBytes):
-    """The file ends within a record: whoever wrote it was stopped."""
+    """The file ends within a record: its writer was stopped."""
 
 
 class Damaged(BadBytes):
-    """The bytes are not what was written."""
+    """The bytes differ from those that were written."""
 
 
-def head_bytes(text: SegmentHeader) -> bytes:
-    body = json.dumps(asdict(text), sort_keys=True).encode()
-    head = FILE_HEAD.pack(MAGIC, FORMAT, len(body))
-    return head + CHECK.pack(crc32(body, crc32(head))) + body
-
-
-def record_bytes(episode: Episode, num_rows: int) -> bytes:
+def encode_record(episode: Episode, num_rows: int) -> bytes:
     body = episode.encode()
-    head = RECORD_HEAD.pack(len(body), num_rows, episode.worker, episode.sequence, crc32(body))
-    return head + CHECK.pack(crc32(head)) + body
+    head = RECORD_HEADER.pack(len(body), num_rows, episode.worker, episode.sequence, crc32(body))
+    return head + CRC.pack(crc32(head)) + body
 
 
-def read_head(data: bytes, name: str) -> tuple[SegmentHeader, int]:
-    """What the file of that name says of itself, and where its records begin."""
-    text_start = FILE_HEAD.size + CHECK.size
-    if len(data) < text_start:
-        raise Damaged(f"{name}: {len(data)} bytes, too few for its head")
-    magic, version, length = FILE_HEAD.unpack_from(data)
-    (check,) = CHECK.unpack_from(data, FILE_HEAD.size)
-    end = text_start + length
-    if magic != MAGIC or check != crc32(data[text_start:end], crc32(data[: FILE_HEAD.size])):
-        raise Damaged(f"{name}: its head is damaged")
+def read_header(data: bytes, name: str) -> tuple[SegmentHeader, int]:
+    """The header of the file of that name, and the byte where its records begin."""
+    body_start = FILE_HEADER.size + CRC.size
+    if len(data) < body_start:
+        raise Damaged(f"{name}: {len(data)} bytes, too few for its header")
+    magic, version, length = FILE_HEADER.unpack_from(data)
+    (crc,) = CRC.unpack_from(data, FILE_HEADER.size)
+    end = body_start + length
+    if magic != MAGIC or crc != crc32(data[body_start:end], crc32(data[: FILE_HEADER.size])):
+        raise Damaged(f"{name}: its header is damaged")
     if version != FORMAT:
         raise Unsupported(f"{name}: format {version}; this build reads {FORMAT}")
-    return SegmentHeader(**json.loads(data[text_start:end])), end
+    return SegmentHeader(**json.loads(data[body_start:end])), end
 
 
-def start_without_head(data: bytes) -> tuple[int, Episode | None]:
-    """Where the records of a file begin whose head is damaged: at the first whole one, whose
-    episode says of what game they are. Where there is none: at the end."""
+def skip_damaged_header(data: bytes) -> tuple[int, Episode | None]:
+    """The byte where the first whole record begins, and its episode, which names the game.
+
+    Without a whole record: the end of the data, and None.
+    """
     record = next_record(data, 0)
     if record is None:
         return len(data), None
-    return record.start - RECORD_HEAD_BYTES, Episode.decode(data[record.start : record.end])
+    return record.start - RECORD_HEADER_BYTES, Episode.decode(data[record.start : record.end])
 
 
 def read_records(
     data: bytes, start: int, name: str, on_damage: Callable[[str], None]
 ) -> Iterator[Record]:
-    """The whole records from a byte on. `on_damage` gets a sentence on each stretch between them
-    that is none; Torn is raised where the file ends within a record."""
+    """The whole records from byte `start` on.
+
+    `on_damage` gets a sentence for each damaged stretch. Torn where the file ends within a record.
+    """
     while start < len(data):
         try:
             record = record_at(data, start, name)
         except Damaged as fault:
-            found = next_record(data, start + 1)
-            if found is None:
+            whole = next_record(data, start + 1)
+            if whole is None:
                 on_damage(f"{fault}; its last {len(data) - start} bytes are skipped")
                 return
-            at = found.start - RECORD_HEAD_BYTES
+            at = whole.start - RECORD_HEADER_BYTES
             on_damage(f"{fault}; {at - start} bytes are skipped, up to a whole record at byte {at}")
-            record = found
+            record = whole
         yield record
         start = record.end
 
 
 def record_at(data: bytes, start: int, name: str) -> Record:
-    """The record that begins at a byte, or Torn or Damaged."""
+    """The record that begins at byte `start`, or Torn or Damaged."""
     view = memoryview(data)
-    body_start = start + RECORD_HEAD_BYTES
+    body_start = start + RECORD_HEADER_BYTES
     if body_start > len(data):
         raise Torn(f"{name}: the record at byte {start} ends too early")
-    length, num_rows, worker, sequence, body_check = RECORD_HEAD.unpack_from(data, start)
-    (head_check,) = CHECK.unpack_from(data, start + RECORD_HEAD.size)
-    if head_check != crc32(view[start : start + RECORD_HEAD.size]):
-        raise Damaged(f"{name}: the head of the record at byte {start} is damaged")
+    length, num_rows, worker, sequence, body_crc = RECORD_HEADER.unpack_from(data, start)
+    (header_crc,) = CRC.unpack_from(data, start + RECORD_HEADER.size)
+    if header_crc != crc32(view[start : start + RECORD_HEADER.size]):
+        raise Damaged(f"{name}: the header of the record at byte {start} is damaged")
     end = body_start + length
     if end > len(data):
         raise Torn(f"{name}: the record at byte {start} ends too early")
-    if body_check != crc32(view[body_start:end]):
+    if body_crc != crc32(view[body_start:end]):
         raise Damaged(f"{name}: the episode of the record at byte {start} is damaged")
     return Record(worker, sequence, num_rows, body_start, end)
 
 
 def next_record(data: bytes, start: int) -> Record | None:
-    """The first whole record that begins at or behind a byte, if there is one."""
-    body_start = data.find(EPISODE_MAGIC, start + RECORD_HEAD_BYTES)
+    """The first whole record that begins at or after byte `start`, if there is one."""
+    body_start = data.find(EPISODE_MAGIC, start + RECORD_HEADER_BYTES)
     while body_start >= 0:
         with suppress(ZerofleetError):
-            record = record_at(data, body_start - RECORD_HEAD_BYTES, "")
+            record = record_at(data, body_start - RECORD_HEADER_BYTES, "")
             episode = Episode.decode(data[record.start : record.end])
             if (episode.worker, episode.sequence) == (record.worker, record.sequence):
                 return record

@@ -15,9 +15,9 @@ from zerofleet.games import Episode, Game, GameRecord, Position
 from zerofleet.replay.segment import (
     Damaged,
     Torn,
-    read_head,
+    read_header,
     read_records,
-    start_without_head,
+    skip_damaged_header,
 )
 
 TRUNCATED = "truncated"
@@ -163,10 +163,10 @@ class LoggedGames:
             self.faults[path] = "; ".join(faults)
 
         try:
-            text, start = read_head(data, str(path))
-            number = text.episodes_before
+            header, start = read_header(data, str(path))
+            number = header.episodes_before
         except Damaged as fault:
-            start, _ = start_without_head(data)
+            start, _ = skip_damaged_header(data)
             number = self._num_before(path)
             on_damage(f"{fault}; its first {start} bytes are skipped")
         try:
@@ -179,7 +179,7 @@ class LoggedGames:
                 on_damage(str(fault))
 
     def _num_before(self, path: Path) -> int:
-        """Games that were logged before a file whose head does not say it, by the file before."""
+        """Games that were logged before a file whose header is damaged, by the file before."""
         earlier = [each for each in self._paths() if each < path]
         numbers = [number for number, _ in self._games_in(earlier[-1])] if earlier else []
         return numbers[-1] + 1 if numbers else 0

@@ -102,7 +102,7 @@ class Unpacker:
         )
 
     def _bytes(self, packed: PackedBatch, name: str) -> Tensor:
-        dtype, start = self.format.row_type.fields[name][:2]  # type: ignore[index]
+        dtype, start = self.format.dtype.fields[name][:2]  # type: ignore[index]
         return packed.rows_BR[:, start : start + dtype.itemsize]
 
     def _numbers(self, packed: PackedBatch, name: str) -> Tensor:
@@ -125,6 +125,6 @@ class Unpacker:
         units_BO = self._numbers(packed, "search_outcomes")
         was_searched_B1 = (units_BO > 0).any(dim=1, keepdim=True)
         has_end_B1 = (ended_BO > 0).any(dim=1, keepdim=True)
-        share_B1 = torch.where(has_end_B1, self.format.search_share, 1.0)
+        share_B1 = torch.where(has_end_B1, self.format.q_ratio, 1.0)
         mixed_BO = ended_BO + share_B1 * (units_BO / OUTCOME_UNIT - ended_BO)
         return torch.where(was_searched_B1, mixed_BO, ended_BO)

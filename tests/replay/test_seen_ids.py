@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zerofleet.replay.ids import SeenIds
+from zerofleet.replay.segment import SeenIds
 
 IDS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12)))
 
