@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable
 from io import FileIO
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from zerofleet.errors import DiskFull, Unsupported
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -157,8 +159,7 @@ def no_room_for(write: Callable[[], object]) -> Exception | None:
 def cache_folder() -> Path:
     """$ZEROFLEET_CACHE, else zerofleet/ in the user's cache."""
     own = os.environ.get("ZEROFLEET_CACHE")
-    users = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(own).absolute() if own else Path(users) / "zerofleet"
+    return Path(own).absolute() if own else user_cache_path("zerofleet", appauthor=False)
 
 
 def key_of(texts: Iterable[str], *packages: Path) -> str:
