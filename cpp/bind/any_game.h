@@ -128,7 +128,8 @@ class AnyGame {
     // The positions before each event, then the last one.
     virtual Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const = 0;
-    virtual std::string signature() const = 0;
+    // See selfplay/signature.h.
+    std::string signature() const;
 
   protected:
     AnyGame(Facts facts, OptionValues options)

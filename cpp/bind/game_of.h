@@ -6,7 +6,6 @@
 
 #include "bind/game_entry.h"
 #include "games/checked.h"
-#include "selfplay/signature.h"
 
 namespace zf {
 
@@ -248,7 +247,6 @@ class GameOf final : public AnyGame {
         if (!played) return played.error();
         return positions;
     }
-    std::string signature() const override { return zf::signature<P>(options_, this->options()); }
 
   private:
     std::optional<Error> fault_of_options(const Episode& episode) const {

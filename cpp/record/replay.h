@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "games/checked.h"
 #include "record/episode.h"
@@ -10,9 +11,10 @@ namespace zf {
 
 // Replays from the start; calls see(position before the event, event) for each event and then
 // see_end(final position). Refuses, by name, whatever the rules do not allow.
-template <Game P, class See, class SeeEnd>
+template <Game P>
 Result<void> replay(const Episode& episode, const typename P::Options& options, const Facts& facts,
-                    See see, SeeEnd see_end) {
+                    const std::function<void(const P&, const Event&)>& see,
+                    const std::function<void(const P&)>& see_end) {
     const auto fault = [](size_t at, const std::string& text) {
         return Error{Error::Kind::inconsistent, "event " + std::to_string(at) + ": " + text};
     };

@@ -4,16 +4,20 @@
 // meant to change.
 #pragma once
 
+#include <functional>
+
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "selfplay/group.h"
 
 namespace zf {
 
-// Sixteen hexadecimal digits. Takes about a second.
-template <Game P>
-std::string signature(const typename P::Options& game_options, const OptionValues& option_values) {
-    const Facts facts = P::facts(game_options);
+// Sixteen hexadecimal digits. Takes about a second. `make_group` gives a group of kSignatureGames
+// games.
+inline constexpr uint32_t kSignatureGames = 4;
+inline std::string signature(
+    const Facts& facts,
+    const std::function<std::unique_ptr<AnyGroup>(const SelfPlayOptions&)>& make_group) {
     ByteWriter all;
     for (const RootKind root : {RootKind::puct, RootKind::gumbel}) {
         SelfPlayOptions options;
@@ -26,11 +30,11 @@ std::string signature(const typename P::Options& game_options, const OptionValue
         options.temperature_drop_move = 10;
         options.cache_bytes = 1 << 16;
         options.seed = 2026;
-        Group<P> group(game_options, option_values, facts, options, make_cache(options), 0, 1, 4);
+        const std::unique_ptr<AnyGroup> group = make_group(options);
         CoreEvaluator evaluator(EvaluatorKind::hash, facts, options.seed);
         for (int num_episodes = 0; num_episodes < 6;) {
-            group.step(evaluator);
-            for (const auto& episode : group.take_episodes()) {
+            group->step(evaluator);
+            for (const auto& episode : group->take_episodes()) {
                 all.raw(episode);
                 ++num_episodes;
             }
