@@ -28,8 +28,8 @@ def cache_of_this_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture
-def exact_products() -> Iterator[None]:
-    """Products in float32 are not rounded to TF32 but where a test asks for it."""
+def exact_matmul() -> Iterator[None]:
+    """float32 matmuls are exact, not TF32, unless a test asks for it."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     yield

@@ -6,7 +6,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import infer, nets
-from zerofleet.infer.exports import exported
+from zerofleet.nets.onnx import exported
 
 
 def network_of(seed):

@@ -39,7 +39,7 @@ def test_calls_of_any_size_are_answered_as_the_network_does(evaluator, observati
         evaluator(observations_BN[:, :-1])
 
 
-def test_what_stays_in_float32_is_multiplied_as_tf32(make_network, exact_products):
+def test_what_stays_in_float32_is_multiplied_as_tf32(make_network, exact_matmul):
     infer.CudaEvaluator(make_network(1), torch.device("cuda"))
     assert torch.backends.cuda.matmul.fp32_precision == "tf32"
 

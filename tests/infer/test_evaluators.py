@@ -10,8 +10,8 @@ import torch
 import zerofleet as zf
 from zerofleet import infer
 from zerofleet.errors import BadBytes, BadText, Inconsistent, Unsupported
-from zerofleet.infer.exports import exported
 from zerofleet.infer.onnx_evaluator import as_array
+from zerofleet.nets.onnx import exported
 
 
 def assert_answers(evaluator, observations_BN, expected):

@@ -11,8 +11,8 @@ from command_line import TRAIN_ONLY, ran_without
 import zerofleet as zf
 from zerofleet.errors import BadBytes, Inconsistent
 from zerofleet.infer.calibration import some_observations
-from zerofleet.infer.exports import fresh_graph
 from zerofleet.infer.load import load_file, network_of
+from zerofleet.nets.onnx import fresh_graph
 from zerofleet.weights import BadWeights, all_best, find_best, read_graph, read_weights, write_graph
 from zerofleet.weights.spec import NetworkSpec
 

@@ -58,9 +58,8 @@ def test_zones_take_the_cards_of_a_hand_one_by_one():
     in_hand = torch.zeros(3, 12)
     for row, cards in enumerate(hands):
         in_hand[row, cards] = 1
-    taken = [
-        [one.nonzero().flatten().tolist() for one in hand] for hand in network.one_by_one(in_hand)
-    ]
+    hands_in_order = network.hand_in_order(in_hand)
+    taken = [[one.nonzero().flatten().tolist() for one in hand] for hand in hands_in_order]
     assert taken == [[[0], [3], [7], [11]], [[5], [], [], []], [[], [], [], []]]
 
 

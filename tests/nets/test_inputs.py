@@ -5,7 +5,7 @@ import torch
 
 import zerofleet as zf
 from zerofleet import nets
-from zerofleet.nets.points import NUM_SLOTS, PointsInputs
+from zerofleet.nets.mlp import NUM_SLOTS, PointsInputs
 
 
 def observation_of(position, player):

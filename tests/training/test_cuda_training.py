@@ -43,7 +43,7 @@ def without_kernel(trainer):
 
 
 @pytest.fixture(autouse=True)
-def exact_convolutions_too(exact_products):
+def exact_convolutions_too(exact_matmul):
     with torch.backends.cudnn.flags(allow_tf32=False):
         yield
 

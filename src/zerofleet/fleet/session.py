@@ -21,9 +21,9 @@ from zerofleet.fleet.signals import GracefulStop
 from zerofleet.fleet.status import gpu_values, status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
 from zerofleet.infer import Evaluator, make_evaluator, pick_device
-from zerofleet.infer.exports import exported
 from zerofleet.infer.nvml import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
+from zerofleet.nets.onnx import exported
 from zerofleet.replay import Replay
 from zerofleet.runs.folder import Run
 from zerofleet.selfplay.worker import Worker

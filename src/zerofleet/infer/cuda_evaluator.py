@@ -14,8 +14,7 @@ from zerofleet.infer.gpu_weights import GpuWeights
 from zerofleet.infer.pipeline import Pipeline
 from zerofleet.infer.torch_evaluator import out_of_memory
 from zerofleet.nets import Network
-from zerofleet.nets.compiled import compiled
-from zerofleet.nets.tf32 import use_tf32
+from zerofleet.nets.cuda import compiled, use_tf32
 
 NUM_STREAMS = 3
 """One batch on the GPU, one behind it, and one for the time in which the host hands batches on."""

@@ -18,7 +18,7 @@ from zerofleet.infer.evaluator import Observations, Rows
 from zerofleet.infer.gpu_weights import GpuWeights
 from zerofleet.infer.pipeline import Finished
 from zerofleet.nets import NetworkSpec
-from zerofleet.nets.compiled import ONE_AT_A_TIME, capturing, waited_event
+from zerofleet.nets.cuda import CAPTURE_LOCK, blocking_event, capturing
 
 LEAST_SIZE = 64
 NUM_WARM_UPS = 3
@@ -60,7 +60,7 @@ class GpuClock:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._base = waited_event(timed=True)
+        self._base = blocking_event(timed=True)
         self._base.record(torch.cuda.current_stream(device))
         self._base.synchronize()
         self._base_s = 0.0
@@ -102,7 +102,7 @@ class CudaStream:
         size = self.size_for(num_rows)
         captured = self.captured(size)
         np.copyto(rows.observations.numpy()[:num_rows], observations_BN)
-        begin, end = waited_event(timed=True), waited_event(timed=True)
+        begin, end = blocking_event(timed=True), blocking_event(timed=True)
         with self._weights.lock, torch.cuda.stream(self.stream):
             begin.record()
             captured.observations_SN[:num_rows].copy_(
@@ -133,7 +133,7 @@ class CudaStream:
     def _capture(self, size: int) -> Captured:
         answer = self._answer_full if size == self._full_size else self._weights
         device, num_bytes = self._weights.device, self._weights.spec.observation_bytes
-        with ONE_AT_A_TIME, self._weights.lock, torch.no_grad():
+        with CAPTURE_LOCK, self._weights.lock, torch.no_grad():
             observations_SN = torch.zeros(size, num_bytes, dtype=torch.uint8, device=device)
             self.stream.wait_stream(torch.cuda.current_stream(device))
             with torch.cuda.stream(self.stream):

@@ -16,7 +16,7 @@ from zerofleet.infer.torch_evaluator import as_tensor
 from zerofleet.nets import Network, from_spec
 from zerofleet.nets.board import ConvNorm
 from zerofleet.nets.layers import FeedForward, fuse_attention
-from zerofleet.nets.onnx import Answers
+from zerofleet.nets.network import InferenceNetwork
 
 
 class GpuWeights:
@@ -42,7 +42,7 @@ class GpuWeights:
         self._shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
         self._plain = from_spec(network.spec).eval().requires_grad_(False).to(device)
         self._served = fused_copy(self._plain, device, number_type)
-        self._answers = Answers(self._served).eval()
+        self._answers = InferenceNetwork(self._served).eval()
         self._plain.load_state_dict(network.state_dict())
         self._refresh()
 

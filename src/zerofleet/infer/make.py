@@ -6,11 +6,11 @@ from zerofleet.errors import Unsupported
 from zerofleet.infer.cuda_evaluator import CudaEvaluator
 from zerofleet.infer.device import pick_device
 from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
-from zerofleet.infer.exports import exported
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator
 from zerofleet.infer.pipeline import Pipeline, lockstep
 from zerofleet.infer.torch_evaluator import TorchEvaluator
 from zerofleet.nets import Network
+from zerofleet.nets.onnx import exported
 
 
 def make_evaluator(

@@ -21,7 +21,7 @@ from zerofleet.infer.evaluator import (
     checked_state,
 )
 from zerofleet.nets import Network, from_spec
-from zerofleet.nets.onnx import Answers
+from zerofleet.nets.network import InferenceNetwork
 
 
 class TorchEvaluator:
@@ -36,7 +36,7 @@ class TorchEvaluator:
         self._network = from_spec(network.spec)
         self._network.load_state_dict(network.state_dict())
         self._shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
-        self._answers = Answers(self._network).eval().to(self.device)
+        self._answers = InferenceNetwork(self._network).eval().to(self.device)
         if self.device.type != "mps":
             put_channels_last(self._network)
         self._lock = threading.Lock()

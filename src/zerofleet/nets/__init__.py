@@ -1,10 +1,10 @@
-"""The networks: bytes of an observation in, policy and outcomes out.
+"""Networks: observation bytes in, policy and outcome logits out.
 
     network = zf.nets.build(zf.games.get("connect4"), "tiny")
     output = network(observations_BN)
 
-Turning bytes into planes or tokens is the first layer, so that all there is to know about a game's
-observations is in the network, and in its ONNX file. `register` adds a network of your own.
+The first layer turns bytes into planes or tokens, so the ONNX graph has it too. `register` adds a
+custom network.
 """
 
 from zerofleet.nets.build import build, from_spec, presets, register

@@ -1,10 +1,10 @@
-"""Residual convolutions with global pooling, for boards of two kinds of stones.
+"""A residual convolutional network with global pooling, for Gomoku and Connect Four.
 
-Every convolution is followed by a batch norm, which inference folds into it. Some blocks add a
-bias per channel that is computed from the whole board, so that what happens in one corner is known
-in the other without many layers between.
+A batch norm follows every convolution; inference folds it in. Some blocks add a bias per channel
+that is computed from the pooled board, so that information crosses the board in one layer. Global
+pooling and the auxiliary head that predicts the opponent's reply are KataGo's (arXiv:1902.10565).
 
-Shapes: B batch, N bytes, R rows, C columns, P = R * C places, F channels, A actions, O outcomes.
+Shapes: B batch, N bytes, R rows, C columns, P = R * C cells, F channels, A actions, O outcomes.
 """
 
 import torch
@@ -25,7 +25,7 @@ from zerofleet.nets.network import (
 from zerofleet.weights.spec import NetworkSpec
 
 NUM_PLANES = 4
-"""Own stones, the other's, whether the observer is to move, and ones (which show the edge)."""
+"""Own stones, the opponent's, whether the observer is to move, and ones (which mark the edge)."""
 
 CONNECT4_ROWS, CONNECT4_COLUMNS = 6, 7
 
@@ -36,7 +36,7 @@ class BoardOptions(NetworkOptions):
     num_blocks: int = Field(4, ge=1, le=100)
     """Residual blocks of two convolutions each."""
     pool_every: int = Field(2, ge=1)
-    """Every so many blocks one has global pooling."""
+    """Every n-th block has global pooling."""
     head_channels: int = Field(32, ge=4, le=1024)
     """Width of the heads."""
     use_auxiliary_heads: bool = True
@@ -47,7 +47,7 @@ class BoardNetwork(Network):
     """For Gomoku of any size, and Connect Four."""
 
     Options = BoardOptions
-    # Compiled in bfloat16 its gradients were not finite on the one GPU where that was tried.
+    # Compiled in bfloat16 its gradients were not finite on an H200.
     trains_compiled = False
 
     def __init__(self, spec: NetworkSpec) -> None:
@@ -78,14 +78,14 @@ class BoardNetwork(Network):
         return Output(self.policy(trunk_BFRC), self.outcome(trunk_BFRC), auxiliary)
 
     def planes(self, observations_BN: Tensor) -> Tensor:
-        """[B, 4, R, C], of the type of the weights."""
+        """[B, 4, R, C], in the dtype of the weights."""
         bytes_BN = observations_BN.to(self.stem.conv.weight.dtype)
         cells_BRC = bytes_BN[:, :-1].reshape(-1, self.num_rows, self.num_columns)
         ones_BRC = torch.ones_like(cells_BRC)
         to_move_BRC = ones_BRC * bytes_BN[:, -1, None, None]
         own_BRC = (cells_BRC == 1).to(cells_BRC.dtype)
-        others_BRC = (cells_BRC == 2).to(cells_BRC.dtype)
-        return torch.stack([own_BRC, others_BRC, to_move_BRC, ones_BRC], dim=1)
+        opponents_BRC = (cells_BRC == 2).to(cells_BRC.dtype)
+        return torch.stack([own_BRC, opponents_BRC, to_move_BRC, ones_BRC], dim=1)
 
     def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         if "reply" not in output.auxiliary:
@@ -107,7 +107,7 @@ def board_shape(spec: NetworkSpec) -> tuple[int, int]:
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the board's size, and a batch norm: in play one convolution."""
+    """A same-size convolution and its batch norm; in inference, one convolution."""
 
     def __init__(self, num_in: int, num_out: int, size: int) -> None:
         super().__init__()
@@ -115,16 +115,16 @@ class ConvNorm(nn.Module):
         self.norm = nn.BatchNorm2d(num_out)
 
     def forward(self, x_BFRC: Tensor) -> Tensor:
-        answer_BFRC: Tensor
+        normed_BFRC: Tensor
         if self.training:
-            answer_BFRC = self.norm(self.conv(x_BFRC))
+            normed_BFRC = self.norm(self.conv(x_BFRC))
         else:
             weight, bias = self.folded()
-            answer_BFRC = functional.conv2d(x_BFRC, weight, bias, padding=self.conv.padding)
-        return answer_BFRC
+            normed_BFRC = functional.conv2d(x_BFRC, weight, bias, padding=self.conv.padding)
+        return normed_BFRC
 
     def folded(self) -> tuple[Tensor, Tensor]:
-        """The weight and bias of the convolution that does the same as both."""
+        """Weight and bias of the one convolution that equals both."""
         mean_F, variance_F = self.norm.running_mean, self.norm.running_var
         assert mean_F is not None and variance_F is not None  # noqa: PT018
         scale_F = self.norm.weight * torch.rsqrt(variance_F + self.norm.eps)
@@ -133,7 +133,7 @@ class ConvNorm(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions, added to what went in; where it pools, with a bias from the whole board."""
+    """A residual block of two convolutions, with a bias from global pooling if `pools`."""
 
     def __init__(self, channels: int, pools: bool) -> None:
         super().__init__()
@@ -150,15 +150,15 @@ class Block(nn.Module):
 
 
 def pooled(x_BFRC: Tensor) -> Tensor:
-    """The mean and the largest of each channel, [B, 2F]."""
-    # Not amax: it finds its place again by comparing, and compiled bfloat16 is rounded elsewhere on
-    # the way back, so that it finds none.
+    """The mean and maximum of each channel, [B, 2F]."""
+    # Not amax: its backward pass finds the maximum by comparing values. Compiled in bfloat16 these
+    # are rounded differently in the backward pass, and none compares equal.
     x_BFP = x_BFRC.flatten(2)
     return torch.cat([x_BFP.mean(dim=2), x_BFP.max(dim=2).values], dim=1)
 
 
 class PolicyHead(nn.Module):
-    """Logits for cells, each from its own features, or for columns, each from all its rows."""
+    """A logit per cell from its features, or per column from all its rows, [B, A]."""
 
     def __init__(self, channels: int, head_channels: int, rows_read: int) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ class PolicyHead(nn.Module):
 
 
 class OutcomeHead(nn.Module):
-    """Logits for the outcomes, from what is pooled over the whole board."""
+    """Outcome logits from the pooled board, [B, O]."""
 
     def __init__(self, channels: int, head_channels: int, num_outcomes: int) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Builds networks: by preset for a game, or from a spec; and registers custom ones."""
+"""Builds networks: by preset for a game, or from a spec; registers custom ones."""
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import torch
 from pydantic import ValidationError
@@ -10,14 +10,10 @@ from pydantic import ValidationError
 from zerofleet.config import unknown_name
 from zerofleet.errors import BadText, Inconsistent, Unsupported, first_fault
 from zerofleet.games import Game
+from zerofleet.nets.beastybar import CardsNetwork, PlacesNetwork, ZonesNetwork
 from zerofleet.nets.board import BoardNetwork
-from zerofleet.nets.bytes import BytesNetwork
-from zerofleet.nets.cards import CardsNetwork
+from zerofleet.nets.mlp import BytesNetwork, PointsNetwork
 from zerofleet.nets.network import Network, NetworkOptions, Output
-from zerofleet.nets.places import PlacesNetwork
-from zerofleet.nets.points import PointsNetwork
-from zerofleet.nets.presets import OF_GAME, OWN_GAME, choices
-from zerofleet.nets.zones import ZonesNetwork
 from zerofleet.weights.spec import NetworkSpec, OptionValue
 
 KINDS: dict[str, type[Network]] = {
@@ -29,7 +25,7 @@ KINDS: dict[str, type[Network]] = {
     "zones": ZonesNetwork,
 }
 CUSTOM: dict[str, type[Network]] = {}
-"""What `register` was given, by name."""
+"""Registered classes, by name."""
 
 HOW_TO_REGISTER = (
     "a custom network must be registered before it is used: --plugin FILE.py on the command line, "
@@ -38,6 +34,99 @@ HOW_TO_REGISTER = (
 
 AnyNetwork = TypeVar("AnyNetwork", bound=type[Network])
 
+Choice = tuple[str, dict[str, OptionValue]]
+"""A kind of network and the options that differ from its defaults."""
+
+# Parameters are counted for 15x15 Gomoku, Beasty Bar and backgammon.
+BOARD: Final[dict[str, Choice]] = {
+    # 0.09 M: two CPU cores train it for Connect Four.
+    "tiny": ("board", {"channels": 32, "num_blocks": 4}),
+    # 1.2 M
+    "small": ("board", {"channels": 96, "num_blocks": 7, "pool_every": 3}),
+    # 3 M
+    "medium": ("board", {"channels": 128, "num_blocks": 10, "pool_every": 3}),
+    # 5 M
+    "large": ("board", {"channels": 128, "num_blocks": 16, "pool_every": 3, "head_channels": 64}),
+}
+
+
+def zones(hidden_dim: int, num_heads: int, queue: int, sets: int, hand: int, fusion: int) -> Choice:
+    return "zones", {
+        "hidden_dim": hidden_dim,
+        "num_heads": num_heads,
+        "queue_layers": queue,
+        "bar_layers": sets,
+        "hand_layers": hand,
+        "fusion_layers": fusion,
+    }
+
+
+def cards(
+    width: int, num_heads: int, num_layers: int, state_blocks: int, dropout: float = 0.0
+) -> Choice:
+    return "cards", {
+        "width": width,
+        "num_heads": num_heads,
+        "num_layers": num_layers,
+        "state_width": 2 * width,
+        "state_blocks": state_blocks,
+        "dropout": dropout,
+    }
+
+
+def places(width: int, num_blocks: int) -> Choice:
+    return "places", {"width": width, "num_blocks": num_blocks}
+
+
+def points(width: int, num_blocks: int) -> Choice:
+    return "points", {"width": width, "num_blocks": num_blocks}
+
+
+def plain(width: int, num_blocks: int) -> Choice:
+    return "bytes", {"width": width, "num_blocks": num_blocks}
+
+
+BEASTYBAR: Final[dict[str, Choice]] = {
+    "tiny": zones(48, 2, 1, 1, 1, 1),  # 0.1 M
+    "small": zones(128, 4, 2, 1, 1, 2),  # 1 M
+    "medium": zones(192, 6, 4, 2, 2, 3),  # 4 M
+    "large": zones(256, 8, 6, 2, 2, 4),  # 10 M
+    "cards-tiny": cards(48, 2, 2, 1),  # 0.15 M
+    "cards-small": cards(128, 2, 6, 2),  # 1.7 M
+    "cards-medium": cards(256, 4, 6, 3, dropout=0.2),  # 7 M
+    "cards-large": cards(384, 6, 8, 4, dropout=0.2),  # 20 M
+    "places-tiny": places(128, 2),  # 0.15 M
+    "places-small": places(256, 3),  # 0.6 M
+    "places-medium": places(512, 6),  # 4 M
+    "places-large": places(1024, 5),  # 13 M
+}
+
+BACKGAMMON: Final[dict[str, Choice]] = {
+    "tiny": points(128, 2),
+    "small": points(256, 2),
+    "medium": points(384, 4),
+    "large": points(512, 4),
+}
+
+CUSTOM_GAME: Final[dict[str, Choice]] = {
+    "tiny": plain(64, 2),
+    "small": plain(128, 3),
+    "medium": plain(256, 4),
+    "large": plain(512, 6),
+}
+
+OF_GAME: Final[dict[str, dict[str, Choice]]] = {
+    "backgammon": BACKGAMMON,
+    "beastybar": BEASTYBAR,
+    "connect4": BOARD,
+    "gomoku": BOARD,
+}
+
+
+def choices(game_name: str) -> dict[str, Choice]:
+    """The presets of a game; a custom game has the `bytes` networks, which assume nothing."""
+    return OF_GAME.get(game_name, CUSTOM_GAME)
+
 
 def register(name: str) -> Callable[[AnyNetwork], AnyNetwork]:
     """Registers a class of networks under a name, as a decorator.
@@ -45,11 +134,11 @@ def register(name: str) -> Callable[[AnyNetwork], AnyNetwork]:
         @zf.nets.register("mlp")
         class Mlp(zf.nets.Network): ...
 
-    The name is a preset (`network.preset`) of every game, with the defaults of the class's
-    `Options`, and the kind that a NetworkSpec keeps. A class that is registered under the same name
-    later replaces it; the names of the networks that come with zerofleet are refused.
+    The name becomes a preset (`network.preset`) of every game, with the defaults of the class's
+    `Options`, and the `kind` in a NetworkSpec. A later class of the same name replaces an earlier
+    one; names of built-in networks are refused.
     """
-    taken = {*KINDS, *OWN_GAME, *(preset for presets in OF_GAME.values() for preset in presets)}
+    taken = {*KINDS, *CUSTOM_GAME, *(preset for presets in OF_GAME.values() for preset in presets)}
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
         raise BadText(
             f"a network cannot be registered as {name!r}: a letter, then letters, digits, - and _"
@@ -70,12 +159,12 @@ def register(name: str) -> Callable[[AnyNetwork], AnyNetwork]:
 
 
 def presets(game_name: str) -> list[str]:
-    """The names of the presets of a game, the smallest first; then the registered networks."""
+    """The presets of a game, the smallest first, then the registered networks."""
     return [*choices(game_name), *CUSTOM]
 
 
 def class_of(kind: str) -> type[Network]:
-    """The class of a kind of network, ours or registered."""
+    """The class of a kind of network, built in or registered."""
     known = KINDS | CUSTOM
     if kind not in known:
         raise Unsupported(
@@ -85,10 +174,10 @@ def class_of(kind: str) -> type[Network]:
 
 
 def build(game: Game, preset: str = "small", **options: OptionValue) -> Network:
-    """A network for a game with fresh weights, drawn with torch's generator.
+    """A network for a game with fresh weights from torch's generator.
 
-    `options` are set over those of the preset. An unknown preset or option, or one out of bounds,
-    is an error that names it and what would be right.
+    `options` override those of the preset. An unknown or out-of-bounds one is an error that says
+    what would be right.
     """
     known = choices(game.name) | {name: (name, {}) for name in CUSTOM}
     if preset not in known:
@@ -100,9 +189,9 @@ def build(game: Game, preset: str = "small", **options: OptionValue) -> Network:
 
 
 def from_spec(spec: NetworkSpec) -> Network:
-    """The network that a spec describes, with fresh weights.
+    """The network of a spec, with fresh weights.
 
-    An option that it lacks was added after it was written, with a default that changes nothing.
+    An option that the spec lacks was added later; its default changes nothing.
     """
     options = checked_options(spec.kind, spec.options).model_dump()
     network = class_of(spec.kind)(spec.model_copy(update={"options": options}))
@@ -113,7 +202,7 @@ def from_spec(spec: NetworkSpec) -> Network:
 
 @torch.no_grad()
 def check_output(network: Network) -> None:
-    """Raises Inconsistent unless a custom network answers as it must, said before any training."""
+    """Raises Inconsistent unless the output of a custom network has the right type and shapes."""
     spec, was_training = network.spec, network.training
     output: object = network.eval()(
         torch.zeros(2, spec.observation_bytes, dtype=torch.uint8), with_auxiliary=False
@@ -134,7 +223,7 @@ def check_output(network: Network) -> None:
 
 
 def checked_options(kind: str, options: dict[str, Any]) -> NetworkOptions:
-    """All options of a kind of network, those not given at their defaults."""
+    """All options of a kind of network, checked; defaults where none is given."""
     of_kind = class_of(kind).Options
     for option in options:
         if option not in of_kind.model_fields:

@@ -1,4 +1,4 @@
-"""Layers that several networks are made of.
+"""Layers that several networks share: residual MLP and pre-norm transformer (arXiv:1706.03762).
 
 Shapes: B batch, T tokens, R = B * T rows, H heads, W width, K width of a head, I inputs.
 """
@@ -12,18 +12,18 @@ Attend = Callable[[Tensor, int, int, Tensor | None], Tensor]
 """See `attend_by_matmul`."""
 
 FEED_FORWARD = 3
-"""Width between the two linear layers after attention, in widths of a token."""
+"""Hidden width of the feed-forward block, in token widths."""
 
 FINAL_STD = 0.01
-"""Of the weights of a last layer: an untrained network then finds all actions and outcomes about
-equally likely, and yet every layer learns from the first step."""
+"""Of the initial weights of a head. An untrained network is then close to uniform, yet gradients
+reach every layer from the first step."""
 
 FORBIDDEN = -1e4
-"""Added to the logits of what may not be attended to. Finite in half precision too."""
+"""Added to masked attention logits. Finite in half precision too."""
 
 
 def final_layer(layer: nn.Linear | nn.Conv2d) -> nn.Module:
-    """The same layer, its weights small."""
+    """The same layer with small initial weights, for heads."""
     nn.init.normal_(layer.weight, std=FINAL_STD)
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
@@ -31,7 +31,7 @@ def final_layer(layer: nn.Linear | nn.Conv2d) -> nn.Module:
 
 
 class FeedForward(nn.Sequential):
-    """Two linear layers after a norm, to be added to what went in."""
+    """Layer norm, linear, ReLU, linear, dropout: one residual branch."""
 
     def __init__(self, width: int, hidden_width: int, dropout: float = 0.0) -> None:
         super().__init__(
@@ -44,30 +44,30 @@ class FeedForward(nn.Sequential):
 
 
 def attend_by_matmul(
-    both_R3W: Tensor, num_tokens: int, num_heads: int, bias_B1TT: Tensor | None
+    qkv_R3W: Tensor, num_tokens: int, num_heads: int, bias_B1TT: Tensor | None
 ) -> Tensor:
-    """What the tokens of each position take from one another, [R, W].
+    """Multi-head attention within each position, [R, W].
 
-    Rows of `both_R3W` are a token's queries, keys and values, each head by head. The bias is for
-    logits: [B, 1, T, T], or [B, 1, 1, T] where all tokens look alike. The products are plain
-    batched ones: for two dozen tokens they beat torch's fused attention.
+    A row of `qkv_R3W` is a token's query, key and value, each head by head. The bias is added to
+    logits: [B, 1, T, T], or [B, 1, 1, T] where it is the same for all queries. For two dozen tokens
+    plain batched matmuls beat torch's fused attention.
     """
-    head_width = both_R3W.shape[1] // (3 * num_heads)
-    by_head = both_R3W.reshape(-1, num_tokens, 3, num_heads, head_width)
+    head_width = qkv_R3W.shape[1] // (3 * num_heads)
+    by_head = qkv_R3W.reshape(-1, num_tokens, 3, num_heads, head_width)
     query_BHTK, key_BHTK, value_BHTK = by_head.permute(2, 0, 3, 1, 4)
     logits_BHTT = (query_BHTK * head_width**-0.5) @ key_BHTK.transpose(2, 3)
     if bias_B1TT is not None:
         logits_BHTT = logits_BHTT + bias_B1TT
-    mixed_BHTK = torch.softmax(logits_BHTT, dim=3) @ value_BHTK
-    mixed_RW: Tensor = mixed_BHTK.transpose(1, 2).reshape(-1, num_heads * head_width)
-    return mixed_RW
+    attended_BHTK = torch.softmax(logits_BHTT, dim=3) @ value_BHTK
+    attended_RW: Tensor = attended_BHTK.transpose(1, 2).reshape(-1, num_heads * head_width)
+    return attended_RW
 
 
 class Attention(nn.Module):
-    """Self-attention after a norm, to be added to what went in."""
+    """Layer norm, self-attention, dropout: one residual branch."""
 
     attend: Attend
-    """By products, unless told otherwise: a GPU has a kernel (nets/small_attention.py)."""
+    """`attend_by_matmul`, or on a GPU a kernel (nets/small_attention.py)."""
 
     def __init__(self, width: int, num_heads: int, dropout: float) -> None:
         super().__init__()
@@ -80,17 +80,17 @@ class Attention(nn.Module):
         self.attend = attend_by_matmul
 
     def forward(self, x_RW: Tensor, num_tokens: int, bias_B1TT: Tensor | None) -> Tensor:
-        both_R3W = self.query_key_value(self.norm(x_RW))
-        mixed_RW = self.attend(both_R3W, num_tokens, self.num_heads, bias_B1TT)
-        answer_RW: Tensor = self.dropout(self.mix(mixed_RW))
-        return answer_RW
+        qkv_R3W = self.query_key_value(self.norm(x_RW))
+        attended_RW = self.attend(qkv_R3W, num_tokens, self.num_heads, bias_B1TT)
+        projected_RW: Tensor = self.dropout(self.mix(attended_RW))
+        return projected_RW
 
 
 def fuse_attention(network: nn.Module) -> None:
-    """Has a network on a CUDA GPU attend by kernels of our own, wherever they take its heads."""
+    """Switches a network on a CUDA GPU to the fused attention kernel where its heads fit."""
     for module in network.modules():
         if isinstance(module, Attention):
-            # Needs Triton, which comes with the torch that knows CUDA.
+            # Needs Triton, which comes with CUDA builds of torch.
             from zerofleet.nets.small_attention import attend_by_kernel, can_fuse
 
             if can_fuse(module.head_width):
@@ -98,7 +98,7 @@ def fuse_attention(network: nn.Module) -> None:
 
 
 class TransformerLayer(nn.Module):
-    """Attention, then feed-forward, each added to what went in."""
+    """Attention, then feed-forward, each with a residual connection."""
 
     def __init__(self, width: int, num_heads: int, dropout: float) -> None:
         super().__init__()
@@ -112,11 +112,10 @@ class TransformerLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Layers one after the other, then a norm. With no layers, the norm alone.
+    """Layers, then a layer norm. With no layers, the norm alone.
 
-    Within, the tokens of all positions are the rows of one matrix: that is what linear layers are
-    fastest on. Under autocast they have its type between layers too, which halves what is read and
-    written there.
+    Inside, the tokens of all positions are the rows of one matrix, the fastest layout for linear
+    layers. Under autocast the residual stream has its dtype too, which halves memory traffic.
     """
 
     def __init__(self, num_layers: int, width: int, num_heads: int, dropout: float = 0.0) -> None:
@@ -127,7 +126,7 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x_BTW: Tensor, bias_B1TT: Tensor | None = None) -> Tensor:
-        """`bias_B1TT` is added to the logits of attention; it may be broadcast."""
+        """Takes and returns [B, T, W]. `bias_B1TT` is added to attention logits; it broadcasts."""
         num_tokens, width = x_BTW.shape[1], x_BTW.shape[2]
         x_RW = x_BTW.reshape(-1, width)
         if torch.is_autocast_enabled(x_RW.device.type):
@@ -139,7 +138,7 @@ class Transformer(nn.Module):
 
 
 class ResidualMlp(nn.Module):
-    """A linear layer, residual feed-forward blocks, then a norm."""
+    """A linear layer, residual feed-forward blocks, a layer norm: [B, I] to [B, W]."""
 
     def __init__(self, num_inputs: int, width: int, num_blocks: int, dropout: float = 0.0) -> None:
         super().__init__()

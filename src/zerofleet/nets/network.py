@@ -1,4 +1,4 @@
-"""What all networks share: bytes in, policy and outcomes out.
+"""The contract of a network: uint8 observations in, policy and outcome logits out.
 
 Shapes: B batch, N bytes of an observation, A actions, O outcomes.
 """
@@ -15,23 +15,21 @@ from zerofleet.weights.spec import NetworkSpec
 
 
 class Output(NamedTuple):
-    """What a network answers to a batch of observations."""
+    """The forward pass of a batch of observations."""
 
     policy_logits_BA: Tensor
-    """Of all actions, legal or not; whoever reads them leaves out what is not legal."""
+    """Over all actions, legal or not; the reader masks illegal ones."""
     outcome_logits_BO: Tensor
-    """How the game ends for the observer."""
+    """How the game ends, in the view of the observer."""
     auxiliary: dict[str, Tensor]
-    """What else was predicted, by name; empty unless training or asked for."""
+    """Auxiliary predictions by head; empty in inference."""
 
 
 class Mean(NamedTuple):
-    """A mean over the rows that have a target, in two parts, which can be added to others'."""
+    """A mean over the rows that have a target, as sum and count: both can be all-reduced."""
 
     total: Tensor
-    """The sum of the values of these rows."""
     num_rows: Tensor
-    """How many they are."""
 
     @property
     def value(self) -> Tensor:
@@ -40,27 +38,26 @@ class Mean(NamedTuple):
 
 
 def mean_over(rows_B: Tensor, values_B: Tensor) -> Mean:
-    """The mean of values over those rows that are 1, or true, and not 0."""
+    """The mean of `values_B` over the rows where `rows_B` is 1 or true."""
     return Mean((values_B * rows_B).sum(), rows_B.sum())
 
 
 class AuxiliaryBatch(Protocol):
-    """What a batch must have for the auxiliary losses; rows go with those of the output."""
+    """The auxiliary targets of a batch, row by row with the output."""
 
     @property
     def reply_B(self) -> Tensor:
-        """int64, the action that the other player answered with; -1 where there was none."""
+        """int64, the opponent's next action; -1 where there was none."""
 
     @property
     def final_observation_BN(self) -> Tensor:
-        """uint8, what the same observer saw when the game was over."""
+        """uint8, what the same observer sees at the end of the game."""
 
 
 class NetworkOptions(BaseModel):
-    """The options of one kind of network: frozen, and checked when they are built.
+    """The options of one kind of network, frozen and validated.
 
-    One that is added to a kind has as its default what was before: specs that were written before
-    lack it.
+    The default of a new option keeps the old behaviour: older specs lack it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -69,16 +66,16 @@ class NetworkOptions(BaseModel):
 class Network(nn.Module):
     """A network for one game.
 
-    Turning bytes into planes or tokens is its first layer. Nothing in it depends on the data but
-    through arithmetic, so it can be captured in CUDA graphs and compiled.
+    Its first layer turns bytes into planes or tokens. Control flow never depends on data, so that
+    the network can be compiled and captured in CUDA graphs.
     """
 
     Options: ClassVar[type[NetworkOptions]] = NetworkOptions
-    """The options of this kind of network; this one has none."""
+    """The options of this kind of network; none here."""
     trains_compiled: ClassVar[bool] = True
-    """Whether its training may be compiled on a GPU."""
+    """Whether torch.compile may compile its training step on a GPU."""
     exports_onnx: ClassVar[bool] = True
-    """Whether it can be exported to ONNX. Where it cannot, torch evaluates it on a CPU too."""
+    """Whether it can be exported to ONNX. If not, torch evaluates it on a CPU too."""
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()
@@ -86,13 +83,13 @@ class Network(nn.Module):
 
     @abstractmethod
     def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
-        """Takes uint8 [B, N]. Auxiliary heads are computed in training, or as is said."""
+        """Takes uint8 [B, N]. None computes auxiliary heads in training mode only."""
 
     def wants_auxiliary(self, with_auxiliary: bool | None) -> bool:
         return self.training if with_auxiliary is None else with_auxiliary
 
     def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-        """A loss for each of `output.auxiliary`, the mean over the rows that have a target."""
+        """A loss per head of `output.auxiliary`, over the rows that have a target."""
         return {}
 
     def take(self, tensors: Mapping[str, Tensor], named: str) -> None:
@@ -117,5 +114,18 @@ class Network(nn.Module):
 
 
 def auxiliary_losses(network: Network, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-    """The auxiliary losses of a network, by the name of the head; not weighted."""
+    """The auxiliary losses of a network by head, unweighted."""
     return network.auxiliary_losses(output, batch)
+
+
+class InferenceNetwork(nn.Module):
+    """A network as evaluators run it: no auxiliary heads, float32, outcomes as probabilities."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observations_BN: Tensor) -> tuple[Tensor, Tensor]:
+        """Policy logits [B, A] and outcome probabilities [B, O] of uint8 [B, N]."""
+        output: Output = self.network(observations_BN, with_auxiliary=False)
+        return output.policy_logits_BA.float(), output.outcome_logits_BO.float().softmax(dim=1)

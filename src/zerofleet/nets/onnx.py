@@ -1,9 +1,11 @@
-"""Networks as ONNX: bytes in, policy logits and probabilities of outcomes out.
+"""Networks as ONNX graphs: observation bytes in, policy logits and outcome probabilities out.
 
 Input `observations` uint8 [batch, N]; outputs `policy_logits` float32 [batch, A] and `outcomes`
-float32 [batch, O], the latter after a softmax. The batch can be of any size. Weights keep the names
-that they have in the network's state, so that others can be put in their place. The metadata have,
-as JSON, the network's `spec`. The same network gives the same file on every machine.
+float32 [batch, O], after a softmax. The batch size is dynamic. Weights keep the names of the
+network's state dict, so one graph serves all versions. The metadata have the network's `spec` as
+JSON. The same network gives the same file on every machine.
+
+An export takes seconds, so `exported` keeps graphs in the cache folder.
 
 Shapes: B batch, N bytes of an observation, A actions, O outcomes.
 """
@@ -12,58 +14,88 @@ import json
 import logging
 import warnings
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import onnx
 import torch
-from torch import Tensor, nn
 
 from zerofleet.errors import Unsupported
-from zerofleet.nets.build import from_spec
-from zerofleet.nets.network import Network, Output
-from zerofleet.storage import write_output
+from zerofleet.nets.build import CUSTOM, from_spec
+from zerofleet.nets.network import InferenceNetwork, Network
+from zerofleet.storage import cache_folder, key_of, put_in_cache, write_output
+from zerofleet.weights import BadWeights, Graph, read_graph
+from zerofleet.weights.spec import NetworkSpec
 
 OPSET = 18
 PREFIX = "network."
-"""What the exporter puts before the names of weights: where they are in Answers."""
-
-
-class Answers(nn.Module):
-    """A network without auxiliary heads, its outcomes as probabilities."""
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, observations_BN: Tensor) -> tuple[Tensor, Tensor]:
-        output: Output = self.network(observations_BN, with_auxiliary=False)
-        return output.policy_logits_BA.float(), output.outcome_logits_BO.float().softmax(dim=1)
+"""What the exporter puts before weight names: their place in InferenceNetwork."""
 
 
 def export_onnx(network: Network, path: str | Path) -> None:
-    """Writes the network as one ONNX file, its weights inside."""
+    """Writes the network as one ONNX file, weights included."""
     write_output(Path(path), to_onnx(network).SerializeToString())
 
 
-def to_onnx(network: Network) -> onnx.ModelProto:
-    """The network as ONNX. Not optimised, which whoever runs it does better. Takes seconds.
+def exported(spec: NetworkSpec) -> Graph:
+    """The graph of all networks of a spec, from the cache folder if it is there."""
+    text = json.dumps(spec.to_dict(), sort_keys=True)
+    # The code of a custom network may change with any file, so its graph is not kept on disk.
+    if custom := CUSTOM.get(spec.kind):
+        return custom_graph(text, custom)  # type: ignore[arg-type]
+    return exported_graph(text)
 
-    A network that torch cannot export is refused by name.
+
+@lru_cache(maxsize=8)
+def custom_graph(spec: str, network_class: type[Network]) -> Graph:
+    """Keyed by class too: a class that replaces another has another graph."""
+    return fresh_graph(NetworkSpec.from_dict(json.loads(spec)))
+
+
+@lru_cache(maxsize=8)
+def exported_graph(spec: str) -> Graph:
+    # A graph depends on the spec, on the code of the networks, and on torch, which exports it.
+    key = key_of([spec, torch.__version__], Path(__file__).parent)
+    folder = cache_folder() / "onnx" / key
+    try:
+        return read_graph(folder)
+    except BadWeights:  # not there yet, or damaged
+        graph = fresh_graph(NetworkSpec.from_dict(json.loads(spec)))
+        with suppress(OSError):  # without a writable cache every start exports again
+            for name, data in graph.files():
+                put_in_cache(folder / name, data)
+        return graph
+
+
+def fresh_graph(spec: NetworkSpec) -> Graph:
+    """Exported now, without weights."""
+    with torch.random.fork_rng(devices=[]):  # later random draws do not depend on the cache
+        network = from_spec(spec)
+        model = to_onnx(network)
+    shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
+    inputs = externalise_weights(model, shapes)
+    return Graph(model.SerializeToString(deterministic=True), spec.to_dict(), shapes, inputs)
+
+
+def to_onnx(network: Network) -> onnx.ModelProto:
+    """The network as ONNX, unoptimised: the runtime optimises better. Takes seconds.
+
+    Unsupported names a network that torch cannot export.
     """
     if not network.exports_onnx:
         raise Unsupported(
             f"a {network.spec.kind} network is not exported to ONNX: its class says exports_onnx = "
             "False"
         )
-    own = from_spec(network.spec)  # the exporter is not to touch a network that is in training
-    own.load_state_dict(network.state_dict())
+    copy = from_spec(network.spec)  # the exporter must not touch a network in training
+    copy.load_state_dict(network.state_dict())
     example_BN = torch.zeros(2, network.spec.observation_bytes, dtype=torch.uint8)
     with warnings.catch_warnings(), quiet("torch.onnx"):
-        warnings.simplefilter("ignore")  # the exporter uses what torch itself has deprecated
+        warnings.simplefilter("ignore")  # the exporter uses deprecated parts of torch itself
         try:
             program = torch.onnx.export(
-                Answers(own).eval(),
+                InferenceNetwork(copy).eval(),
                 (example_BN,),
                 input_names=["observations"],
                 output_names=["policy_logits", "outcomes"],
@@ -81,13 +113,13 @@ def to_onnx(network: Network) -> onnx.ModelProto:
     assert program is not None
     model = program.model_proto
     rename_weights(model.graph)
-    remove_traces(model)
+    strip_metadata(model)
     onnx.helper.set_model_props(model, {"spec": json.dumps(network.spec.to_dict())})
     return model
 
 
 def rename_weights(graph: onnx.GraphProto) -> None:
-    """Gives weights the names that they have in the state of the network itself."""
+    """Gives weights the names of the network's state dict."""
     for weight in graph.initializer:
         weight.name = weight.name.removeprefix(PREFIX)
     for node in graph.node:
@@ -95,9 +127,9 @@ def rename_weights(graph: onnx.GraphProto) -> None:
             node.input[index] = name.removeprefix(PREFIX)
 
 
-def remove_traces(model: onnx.ModelProto) -> None:
-    """Removes what the exporter says of its work: builds, paths and source lines of this machine,
-    nine tenths of a file without weights."""
+def strip_metadata(model: onnx.ModelProto) -> None:
+    """Removes the exporter's debug information (versions, paths, source lines), nine tenths of a
+    file without weights."""
     model.ClearField("producer_version")
     graph = model.graph
     graph.ClearField("metadata_props")
@@ -106,9 +138,8 @@ def remove_traces(model: onnx.ModelProto) -> None:
         each.ClearField("metadata_props")
 
 
-def take_weights_out(model: onnx.ModelProto, names: Collection[str]) -> dict[str, str]:
-    """Leaves in place of these weights that they come from outside; gives each that is in the graph
-    with its dtype."""
+def externalise_weights(model: onnx.ModelProto, names: Collection[str]) -> dict[str, str]:
+    """Makes these weights external initialisers. Returns the dtypes of those in the graph."""
     taken = {}
     for weight in model.graph.initializer:
         if weight.name in names:
@@ -121,7 +152,7 @@ def take_weights_out(model: onnx.ModelProto, names: Collection[str]) -> dict[str
 
 @contextmanager
 def quiet(logger_name: str) -> Iterator[None]:
-    """Lets a logger speak of errors only."""
+    """Silences a logger below errors."""
     logger = logging.getLogger(logger_name)
     level = logger.level
     logger.setLevel(logging.ERROR)

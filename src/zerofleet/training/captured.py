@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from zerofleet.nets.compiled import capturing
+from zerofleet.nets.cuda import capturing
 from zerofleet.training.unpack import PackedBatch
 
 NUM_PLAIN_STEPS = 3

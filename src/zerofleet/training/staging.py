@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from zerofleet.nets.compiled import waited_event
+from zerofleet.nets.cuda import blocking_event
 from zerofleet.replay import Batch
 from zerofleet.training.unpack import PackedBatch
 
@@ -23,7 +23,7 @@ class Slot:
     def like(cls, packed: PackedBatch, device: torch.device) -> "Slot":
         pinned = PackedBatch(*(torch.empty_like(each, pin_memory=True) for each in packed))
         on_device = PackedBatch(*(torch.empty_like(each, device=device) for each in packed))
-        return cls(pinned, on_device, waited_event(), waited_event())
+        return cls(pinned, on_device, blocking_event(), blocking_event())
 
 
 class Staging:

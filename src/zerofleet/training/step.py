@@ -12,7 +12,7 @@ from torch import Tensor
 
 from zerofleet.config import TrainConfig
 from zerofleet.nets import Mean, Network
-from zerofleet.nets.compiled import compiled
+from zerofleet.nets.cuda import compiled
 from zerofleet.training.group import Group
 from zerofleet.training.loss import compute_losses, find_loss_terms, total_loss
 from zerofleet.training.unpack import TensorBatch

@@ -2,7 +2,7 @@
 
 import torch
 
-from zerofleet.nets.tf32 import use_tf32
+from zerofleet.nets.cuda import use_tf32
 
 
 def set_up_torch(seed: int, num_threads: int, deterministic: bool) -> None:

@@ -1,6 +1,6 @@
-"""A residual MLP for backgammon.
+"""Residual MLPs: `points` for backgammon, and `bytes` for custom games.
 
-Shapes: B batch, N bytes, I inputs of the first layer.
+Shapes: B batch, N bytes of an observation, S slots, I inputs, D width of an embedding, W width.
 """
 
 import torch
@@ -13,14 +13,16 @@ from zerofleet.nets.network import Network, NetworkOptions, Output
 from zerofleet.weights.spec import NetworkSpec
 
 NUM_SLOTS = 26
-"""Of one player: 24 points, the bar, off the board."""
+"""Of one player in backgammon: 24 points, the bar, off the board."""
 CHECKERS = slice(0, 2 * NUM_SLOTS)
 DICE = slice(2 * NUM_SLOTS, 2 * NUM_SLOTS + 6)
 """How many of each die are left."""
 FROM, SKIP, TO_MOVE, ROLLS = range(2 * NUM_SLOTS + 6, 2 * NUM_SLOTS + 10)
-"""The highest source that may come next, one that is closed; then whose turn it is."""
+"""The highest source that may come next, one that is closed, whose turn it is, the roll."""
 
 MOST_CHECKERS, MOST_OF_A_DIE, NUM_SOURCES, NUM_ROLL_STATES = 15, 4, 26, 3
+
+NUM_BYTE_VALUES = 256
 
 
 class PointsOptions(NetworkOptions):
@@ -31,6 +33,8 @@ class PointsOptions(NetworkOptions):
 
 
 class PointsNetwork(Network):
+    """For backgammon, over hand-made features of each point."""
+
     Options = PointsOptions
 
     def __init__(self, spec: NetworkSpec) -> None:
@@ -53,11 +57,10 @@ class PointsNetwork(Network):
 
 
 class PointsInputs(nn.Module):
-    """An observation as numbers between 0 and 1, so that a linear layer can tell what matters.
+    """Features between 0 and 1, [B, I], close to those of TD-Gammon (Tesauro 1995).
 
-    Each slot: whether it has at least 1, 2 and 3 checkers, and how many there are beyond. Each die:
-    whether at least 1, 2, 3 and 4 are left. The numbers of points and the state of the roll as
-    one-hot.
+    Each slot: whether it has at least 1, 2 and 3 checkers, and the scaled excess. Each die: whether
+    at least 1, 2, 3 and 4 are left. The sources and the state of the roll are one-hot.
     """
 
     thresholds_3: Tensor
@@ -89,3 +92,33 @@ class PointsInputs(nn.Module):
             bytes_BN1[:, ROLLS] == self.roll_states_3,
         ]
         return torch.cat([part.float().flatten(1) for part in parts], dim=1)
+
+
+class BytesOptions(NetworkOptions):
+    width: int = Field(128, ge=8, le=8192)
+    """Of every layer. Doubling it costs up to four times as much."""
+    num_blocks: int = Field(2, ge=1, le=100)
+    """Residual blocks of two layers each."""
+    byte_embedding_dim: int = Field(8, ge=1, le=256)
+    """Width of a byte's embedding. More tells its values apart better."""
+
+
+class BytesNetwork(Network):
+    """For any game. One embedding table for the bytes of all places; the first layer tells the
+    places apart."""
+
+    Options = BytesOptions
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__(spec)
+        options = BytesOptions.model_validate(spec.options)
+        self.byte = nn.Embedding(NUM_BYTE_VALUES, options.byte_embedding_dim)
+        num_inputs = spec.observation_bytes * options.byte_embedding_dim
+        self.trunk = ResidualMlp(num_inputs, options.width, options.num_blocks)
+        self.policy = final_layer(nn.Linear(options.width, spec.num_actions))
+        self.outcomes = final_layer(nn.Linear(options.width, spec.num_outcomes))
+
+    def forward(self, observations_BN: Tensor, with_auxiliary: bool | None = None) -> Output:
+        embedded_BND = self.byte(observations_BN.to(torch.int32))
+        trunk_BW = self.trunk(embedded_BND.flatten(1))
+        return Output(self.policy(trunk_BW), self.outcomes(trunk_BW), {})
