@@ -115,7 +115,7 @@ def test_a_number_that_is_not_finite_in_a_graph_keeps_the_weights():
     assert [report.step for report in trainer.take_reports()] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_a_trainer_that_is_set_back_goes_on_from_there():
+def test_a_restored_trainer_resumes_from_there():
     game = zf.games.get("connect4")
     batches = batches_of(game, 8)
     trainer = new_trainer(game)

@@ -57,7 +57,7 @@ def twice(batch):
 
 
 def trained(trainer, batches):
-    """What each step reports; a rate that falls is one more thing that all must agree on."""
+    """What each step reports; a decaying learning rate is one more thing to agree on."""
     for number, batch in enumerate(batches):
         trainer.step(batch, number / len(batches))
     return trainer.take_reports()
@@ -121,11 +121,11 @@ def test_a_process_that_is_killed_is_named_and_the_weights_are_those_of_the_last
     batch, *_ = batches_of(CONNECT4, 1)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
-        with pytest.raises(Inconsistent, match="47 rows cannot be dealt evenly to 2 processes"):
+        with pytest.raises(Inconsistent, match="47 rows cannot be split evenly over 2 processes"):
             trainer.step(batches_of(CONNECT4, 1, batch_size=47)[0])
         trainer.step(batch)
         kept = [value.clone() for value in trainer.network.parameters()]
-        trainer.group.others[0].process.kill()
+        trainer.group.peers[0].process.kill()
         with pytest.raises(
             ProcessLost, match=r"^training process 1 \(cpu\) was killed by signal 9"
         ):
@@ -135,13 +135,13 @@ def test_a_process_that_is_killed_is_named_and_the_weights_are_those_of_the_last
 
 
 def test_a_process_that_no_longer_answers_is_not_waited_for_for_ever(monkeypatch):
-    monkeypatch.setattr("zerofleet.training.group.STEP_TIMEOUT_S", 2.0)
-    monkeypatch.setattr("zerofleet.training.parallel.END_TIMEOUT_S", 0.1)
-    monkeypatch.setattr("zerofleet.training.parallel.LAST_WORDS_S", 0.1)
+    monkeypatch.setattr("zerofleet.training.data_parallel.STEP_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("zerofleet.training.data_parallel.STOP_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("zerofleet.training.data_parallel.EXIT_STATUS_TIMEOUT_S", 0.1)
     batch, *_ = batches_of(CONNECT4, 1)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
-        other = trainer.group.others[0].process
+        other = trainer.group.peers[0].process
         other.send_signal(signal.SIGSTOP)
         with pytest.raises(ProcessLost, match=r"^the training processes no longer"):
             trainer.step(batch)
@@ -152,7 +152,7 @@ def test_what_another_process_raises_is_said():
     batch, *_ = batches_of(CONNECT4, 1)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
-        trainer.group.others[0].tell("no step")
+        trainer.group.peers[0].send("no step")
         message = r"^training process 1 \(cpu\) ended with status 1: .*JSONDecodeError: "
         with pytest.raises(ProcessLost, match=message):
             trainer.step(batch)
@@ -172,7 +172,7 @@ def test_a_number_that_is_not_finite_in_one_share_stops_all():
     batch = dataclasses.replace(batch, format=only_where_searched)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
-        other = trainer.group.others[0].process
+        other = trainer.group.peers[0].process
         with pytest.raises(NotFinite, match=r"step 1: loss.*weights of step 0 are kept"):
             trainer.step(batch)
         assert other.wait(timeout=30) == 1
@@ -185,7 +185,7 @@ from zerofleet.config import TrainConfig
 network = nets.build(zf.games.get("connect4"), "tiny")
 trainer = training.Trainer(network, TrainConfig(), torch.device("cpu"))
 with training.train_together(trainer, ["cpu", "cpu"], num_threads=1, seed=1):
-    print(trainer.group.others[0].process.pid, flush=True)
+    print(trainer.group.peers[0].process.pid, flush=True)
     time.sleep(600)
 """
 

@@ -14,10 +14,9 @@ from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import Inconsistent
 from zerofleet.replay import Batch, ReplayBuffer, RowFormat, Sampler
-from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer
+from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer, set_up_torch
 from zerofleet.training.loss import compute_losses
-from zerofleet.training.step import Step
-from zerofleet.training.trainer import learning_rate_share
+from zerofleet.training.trainer import Step, learning_rate
 from zerofleet.training.unpack import PackedBatch, Unpacker
 
 GAME = zf.games.get("connect4")
@@ -120,7 +119,7 @@ def test_the_policy_loss_is_the_entropy_of_its_targets_and_the_divergence_from_t
     assert first["target_entropy"] == pytest.approx(float(by_hand), rel=1e-4)
 
 
-def test_a_checkpoint_goes_on_bit_by_bit(tmp_path):
+def test_a_checkpoint_resumes_bit_by_bit(tmp_path):
     batch = batch_of(played(GAME, 6))
     undisturbed, before = new_trainer(), new_trainer()
     before.restore(*undisturbed.state())
@@ -189,7 +188,7 @@ def test_unread_steps_after_one_that_is_not_finite_change_nothing():
         assert torch.equal(tensors[name], value), name
 
 
-def test_numbers_that_are_read_late_are_those_of_each_step():
+def test_metrics_that_are_read_late_are_those_of_each_step():
     batch = batch_of(played(GAME, 3))
     at_once, late = new_trainer(), new_trainer()
     late.restore(*at_once.state())
@@ -201,16 +200,16 @@ def test_numbers_that_are_read_late_are_those_of_each_step():
     assert late.take_reports() == []
 
 
-def test_the_rate_rises_then_falls_along_a_cosine_to_the_end_of_the_run():
-    settings = TrainConfig(warmup_steps=9, schedule="cosine")
-    shares = [learning_rate_share(step, step / 1000, settings) for step in range(1100)]
+def test_the_learning_rate_warms_up_then_decays_along_a_cosine_to_the_end_of_the_run():
+    settings = TrainConfig(learning_rate=1, warmup_steps=9, schedule="cosine")
+    shares = [learning_rate(step, step / 1000, settings) for step in range(1100)]
     assert shares[0] == pytest.approx(0.1, rel=1e-4)
     assert shares[9] == pytest.approx(1, rel=1e-3)
     assert shares[500] == pytest.approx(0.5)
     assert shares[1000] == shares[1099] == pytest.approx(0)
     assert all(a >= b for a, b in itertools.pairwise(shares[9:]))
-    constant = TrainConfig(warmup_steps=9, schedule="constant")
-    assert learning_rate_share(500, 0.5, constant) == 1
+    constant = TrainConfig(learning_rate=1, warmup_steps=9, schedule="constant")
+    assert learning_rate(500, 0.5, constant) == 1
 
 
 def test_only_legal_actions_share_the_probability():
@@ -227,15 +226,23 @@ def test_only_legal_actions_share_the_probability():
     assert losses["loss/policy"].value.item() == pytest.approx(0, abs=1e-6)
 
 
-def test_a_step_that_is_tried_out_on_a_blank_batch_changes_nothing():
+def test_a_warm_up_on_a_blank_batch_changes_nothing():
     network = nets.build(GAME, "tiny").train()
     step = Step(network, SETTINGS, CPU, compiles=False)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     blank = Sampler(ReplayBuffer(GAME, 10), GAME, ReplayConfig(), seed=1).blank(8)
     rows = Unpacker(blank.format, CPU)(PackedBatch.of(blank))
     assert rows.observations_BN.shape == (8, GAME.observation_bytes)
-    step.try_out(rows)
+    step.warm_up(rows)
     for kept in (network.state_dict(), step.ema):
         assert all(torch.equal(kept[name], value) for name, value in before.items())
     assert not step.optimizer.state_dict()["state"]
     assert all(parameter.grad is None for parameter in network.parameters())
+
+
+def test_float32_is_multiplied_as_tf32_on_gpus_and_exactly_on_cpus(exact_matmul):
+    assert torch.backends.cuda.matmul.fp32_precision == "ieee"
+    set_up_torch(seed=1, num_threads=torch.get_num_threads(), deterministic=False)
+    assert torch.backends.cuda.matmul.fp32_precision == "tf32"
+    assert torch.backends.mkldnn.matmul.fp32_precision == "ieee"
+    assert torch.get_float32_matmul_precision() == "high"  # what kernels of our own ask for

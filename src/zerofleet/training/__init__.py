@@ -1,6 +1,7 @@
-"""Training: losses, one step, the exponential moving average, checkpoints, the trainer role."""
+"""Training: losses, steps, the EMA of the weights, checkpoints, the trainer role."""
 
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
+from zerofleet.training.data_parallel import ProcessLost, train_together
 from zerofleet.training.loop import TrainingLoop
 from zerofleet.training.loss import (
     LossTerm,
@@ -9,9 +10,7 @@ from zerofleet.training.loss import (
     register_loss_term,
     total_loss,
 )
-from zerofleet.training.parallel import ProcessLost, train_together
-from zerofleet.training.torch_setup import set_up_torch
-from zerofleet.training.trainer import NotFinite, StepReport, Trainer
+from zerofleet.training.trainer import NotFinite, StepReport, Trainer, set_up_torch
 from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
 
 __all__ = [

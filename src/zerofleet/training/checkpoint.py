@@ -1,8 +1,7 @@
 """Checkpoints: an immutable file of tensors, then a manifest that names its hash.
 
-A checkpoint counts only if its manifest is there and the file has that hash. A torn one is named
-and skipped, and the one before it is used. Where none is whole, nothing is begun anew: that is an
-error.
+A checkpoint counts only if its manifest exists and the file has that hash. A torn one is reported
+and skipped for the one before it. If none is whole, that is an error, not a fresh start.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionErro
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The tensors and everything else needed to go on from a step."""
+    """The tensors and everything else needed to resume from a step."""
 
     step: int
     tensors: dict[str, Tensor]
@@ -42,7 +41,7 @@ class CheckpointStore:
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Writes it whole; then those of later steps go, which are done again, and the oldest."""
+        """Writes it whole, then deletes the oldest and those of later steps, now obsolete."""
         data = save_tensors(
             {name: tensor.contiguous().cpu() for name, tensor in checkpoint.tensors.items()}
         )
@@ -57,8 +56,10 @@ class CheckpointStore:
         self._keep_up_to(manifest_path)
 
     def load_newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest whole checkpoint, and what was wrong with newer ones; None where there are
-        none at all. BadBytes where none is whole."""
+        """The newest whole checkpoint, and what was wrong with newer ones.
+
+        None where there are none at all; BadBytes where none is whole.
+        """
         faults: list[str] = []
         for manifest_path in reversed(self._manifests()):
             try:
@@ -67,18 +68,20 @@ class CheckpointStore:
                 faults.append(f"checkpoint {manifest_path.stem} skipped: {error}")
         if faults:
             raise BadBytes(
-                f"{self.folder}: no checkpoint is whole, so the run cannot go on "
+                f"{self.folder}: no checkpoint is whole, so the run cannot resume "
                 f"({'; '.join(faults)}); put a copy of one there, or use another name"
             )
         return None, []
 
     def steps(self) -> list[int]:
-        """Of the checkpoints that there are, ascending."""
+        """Steps of the checkpoints on disk, ascending."""
         return [int(path.stem) for path in self._manifests()]
 
     def oldest_rest(self) -> dict[str, Any]:
-        """What the oldest checkpoint that may be gone on from has beside its tensors. Needs one to
-        be there; manifests that cannot be read do not count."""
+        """What the oldest checkpoint has beside its tensors; unreadable manifests do not count.
+
+        Precondition: there is one.
+        """
         return next(self._rests())
 
     def _rests(self) -> Iterator[dict[str, Any]]:
@@ -97,7 +100,7 @@ class CheckpointStore:
         return Checkpoint(int(manifest["step"]), load_tensors(data), manifest["rest"])
 
     def _manifests(self) -> list[Path]:
-        """In order of their steps."""
+        """In the order of their steps."""
         return sorted(path for path in self.folder.glob("*.json") if path.stem.isdecimal())
 
     def _keep_up_to(self, newest: Path) -> None:

@@ -1,5 +1,4 @@
-"""What the network is trained for: the search's policy, how games end, what nets add, and custom
-terms.
+"""The losses: cross-entropy of policy and outcome, auxiliary heads, and custom terms.
 
 Shapes: B rows, A actions, O outcomes.
 """
@@ -18,7 +17,7 @@ from zerofleet.training.unpack import TensorBatch
 ILLEGAL_LOGIT = -1e9
 
 LossTerm = Callable[[Output, TensorBatch], Tensor | Mean]
-"""A custom loss: what the network answered and the batch it answered, to a scalar.
+"""A custom loss: a scalar from the network's output and its batch.
 
 The scalar is the mean over the rows of the batch; a term that concerns some rows only gives
 `zf.nets.mean_over(rows_B, values_B)` instead.
@@ -33,14 +32,14 @@ def register_loss_term(name: str) -> Callable[[LossTerm], LossTerm]:
         @zf.training.register_loss_term("entropy_bonus")
         def entropy_bonus(output, batch): ...
 
-    A run computes it where the setting `train.loss_terms` has its name, with its weight. It is
-    shown as loss/<name>, as it is before that weight. On a CUDA GPU it is compiled and captured
-    with the step, so it must be arithmetic on tensors: what it does besides happens once.
+    A run adds it to the loss where `train.loss_terms` has its name, with that weight. The metric
+    loss/<name> is its value before the weight. On a CUDA GPU it is compiled and captured with the
+    step, so it must be tensor arithmetic: side effects happen once.
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in ("policy", "outcome"):
         raise BadText(
             f"a loss term cannot be called {name!r}: a letter, then letters, digits, - and _; "
-            "policy and outcome are there already"
+            "policy and outcome are taken"
         )
 
     def put(term: LossTerm) -> LossTerm:
@@ -51,7 +50,7 @@ def register_loss_term(name: str) -> Callable[[LossTerm], LossTerm]:
 
 
 def find_loss_terms(names: Iterable[str]) -> dict[str, LossTerm]:
-    """The registered terms of these names; an error names one that is not."""
+    """The registered terms of these names. Unsupported where one is not registered."""
     for name in names:
         if name not in _registered:
             raise Unsupported(
@@ -67,14 +66,13 @@ def compute_losses(
     batch: TensorBatch,
     terms: Mapping[str, LossTerm] | None = None,
 ) -> dict[str, Mean]:
-    """The losses by name, and after them what else tells how good the answers are.
+    """The losses by name, then further metrics.
 
-    loss/policy, loss/outcome, loss/<auxiliary head> and loss/<custom term>; then target_entropy and
-    policy_kl (Kullback-Leibler divergence of the policy from its target), whose sum loss/policy is:
-    it rises with the first where targets change, with the second where they are missed. Then
+    loss/policy, loss/outcome, loss/<auxiliary head> and loss/<custom term>. Then target_entropy and
+    policy_kl (Kullback-Leibler divergence from the policy's target), whose sum is loss/policy: it
+    rises with the first where targets change, with the second where they are missed. Then
     policy_entropy, policy_accuracy (share of rows whose most likely action is the target's) and
-    value_error (the mean square of expected outcome distribution - target: a Brier score, for
-    calibration).
+    value_error (Brier score of the outcome distribution against its target).
     """
     logits_BA = output.policy_logits_BA.float()
     # Only legal actions share the probability; rows without a policy keep all and weigh nothing.
@@ -82,14 +80,14 @@ def compute_losses(
     log_policy_BA = torch.log_softmax(masked_BA, dim=1)
     cross_entropy_B = -(batch.policy_BA * log_policy_BA).sum(dim=1)
     target_entropy_B = torch.special.entr(batch.policy_BA).sum(dim=1)
-    found_BA = log_policy_BA.detach()
-    entropy_B = -(found_BA.exp() * found_BA).sum(dim=1)
+    detached_BA = log_policy_BA.detach()
+    entropy_B = -(detached_BA.exp() * detached_BA).sum(dim=1)
     same_B = (masked_BA.argmax(dim=1) == batch.policy_BA.argmax(dim=1)).float()
 
     log_outcomes_BO = torch.log_softmax(output.outcome_logits_BO.float(), dim=1)
-    surprise_B = -(batch.outcome_target_BO * log_outcomes_BO).sum(dim=1)
+    outcome_cross_entropy_B = -(batch.outcome_target_BO * log_outcomes_BO).sum(dim=1)
     gap_BO = log_outcomes_BO.detach().exp() - batch.outcome_target_BO
-    all_B = torch.ones_like(surprise_B)
+    all_B = torch.ones_like(outcome_cross_entropy_B)
 
     auxiliary = auxiliary_losses(network, output, batch)
     custom = {
@@ -100,7 +98,7 @@ def compute_losses(
             raise Inconsistent(f"loss term {name}: the network has an auxiliary head of that name")
     return {
         "loss/policy": mean_over(batch.has_policy_B, cross_entropy_B),
-        "loss/outcome": mean_over(all_B, surprise_B),
+        "loss/outcome": mean_over(all_B, outcome_cross_entropy_B),
         **{f"loss/{name}": mean for name, mean in auxiliary.items()},
         **{f"loss/{name}": mean for name, mean in custom.items()},
         "target_entropy": mean_over(batch.has_policy_B, target_entropy_B),
@@ -112,7 +110,7 @@ def compute_losses(
 
 
 def mean_of(name: str, given: Tensor | Mean, all_B: Tensor) -> Mean:
-    """What a custom term gave, as a mean that can be added to those of other processes."""
+    """The value of a custom term as a mean that all-reduce can sum over processes."""
     if isinstance(given, Mean):
         return given
     if not isinstance(given, Tensor) or given.ndim != 0:
@@ -125,7 +123,7 @@ def mean_of(name: str, given: Tensor | Mean, all_B: Tensor) -> Mean:
 
 
 def total_loss(parts: Mapping[str, Tensor], settings: TrainConfig) -> Tensor:
-    """What is minimised, of values by the names of `compute_losses`."""
+    """The weighted sum of the losses, by the names of `compute_losses`."""
     weights = {"loss/policy": 1.0, "loss/outcome": settings.value_loss_weight}
     weights |= {f"loss/{name}": weight for name, weight in settings.loss_terms.items()}
     losses = [
