@@ -35,10 +35,21 @@ def test_an_unknown_text_names_the_known_forms():
         assert form in str(error.value)
 
 
+def test_mcts_n_is_another_name_of_playout_n():
+    position = zf.games.get("beastybar").new_position(seed=3)
+    named, other = (zf.arena.player("beastybar", text) for text in ("playout-60", "mcts-60"))
+    assert other.name == "mcts-60"
+    seeds = range(8)
+    positions = [position] * len(seeds)
+    assert other.choose_many(positions, seeds) == named.choose_many(positions, seeds)
+
+
 @pytest.mark.parametrize(
     ("game", "text", "fault"),
     [
         ("connect4", "playout-0", "playout-N needs a whole number from 1 on"),
+        ("connect4", "mcts-0", "mcts-N needs a whole number from 1 on"),
+        ("connect4", "mcts-5,sims=6", "sims is given twice"),
         ("connect4", "aggressive", "unknown player 'aggressive' of connect4"),
         ("connect4", "gnubg-0", "gnubg-0 plays backgammon"),
         ("backgammon", "gomocup:brain", "gomocup:brain plays gomoku"),

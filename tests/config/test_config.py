@@ -6,10 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from zerofleet import _core, config, nets
+from zerofleet.arena.players import refuse_unknown
 from zerofleet.config import Config, GameConfig
 from zerofleet.config.presets import CUSTOM_GAME
 from zerofleet.config.sections import Section
 from zerofleet.errors import BadText, Unsupported, ZerofleetError
+from zerofleet.games import get
 
 PROJECT = Path(__file__).parents[2]
 PRESETS = sorted(
@@ -63,6 +65,16 @@ def test_the_core_and_the_networks_take_every_preset(path: Path) -> None:
     assert game.options == dict(options)
     _core.SelfPlay(game, loaded.for_core(), 1, 1, 0, "uniform", 1, 0).stop()
     assert loaded.network.preset in nets.presets(game.name)
+
+
+@pytest.mark.parametrize("preset", ["standard", "production", "h100", "h100_8gpu", "h200"])
+def test_larger_runs_of_beasty_bar_are_rated_against_rules_and_playouts(preset: str) -> None:
+    rating = config.load("beastybar", preset).rating
+    rules = ["random", "heuristic", "aggressive", "defensive"]
+    assert rating.opponents == [*rules, "playout-100", "playout-500"]
+    assert rating.games == rating.final_games == 200
+    for opponent in rating.opponents:
+        refuse_unknown(get("beastybar"), opponent)
 
 
 def test_a_preset_is_what_its_file_says() -> None:

@@ -3,7 +3,8 @@
     random                    each legal action as likely
     heuristic                 simple rules, in each of zerofleet's own games; in Beasty Bar also
                               aggressive and defensive
-    playout                   plain Monte Carlo tree search; playout-N is short for playout,sims=N
+    playout                   plain Monte Carlo tree search; playout-N is short for playout,sims=N,
+                              and mcts-N another name of it
     best                      the weights that come with zerofleet for this variant of the game
     run:NAME                  the newest weights of a run; run:NAME@STEP those of a step
     file:PATH                 weights in a safetensors file, its manifest beside it
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
 
 FORMS = (
-    "random, heuristic, playout-N, playout[,seconds=S], "
+    "random, heuristic, playout-N (or mcts-N), playout[,seconds=S], "
     "best[,sims=N][,seconds=S][,greedy][,root=puct|gumbel], "
     "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
 )
@@ -121,9 +122,9 @@ class SearchText:
     def of(text: str) -> "SearchText | None":
         """None where the text names another kind of player."""
         source, *settings = text.split(",")
-        if found := re.fullmatch(r"playout-(\d+)", source):
-            count_of(text, "playout-N", found[1], least=1)
-            source, settings = "playout", [f"sims={found[1]}", *settings]
+        if found := re.fullmatch(r"(playout|mcts)-(\d+)", source):
+            count_of(text, f"{found[1]}-N", found[2], least=1)
+            source, settings = "playout", [f"sims={found[2]}", *settings]
         kind, _, rest = source.partition(":")
         if source not in ("playout", "best") and not (kind in ("run", "file") and rest):
             return None

@@ -40,9 +40,9 @@ def match(
 ) -> None:
     """Play two players against each other, in pairs of games with the seats changed.
 
-    A player is random, heuristic, playout-N, best[,sims=N][,seconds=S][,greedy][,root=gumbel],
-    run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar also aggressive
-    or defensive.
+    A player is random, heuristic, playout-N (or mcts-N), run:NAME[@STEP][,…], file:PATH[,…],
+    best[,sims=N][,seconds=S][,greedy][,root=gumbel], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar
+    also aggressive or defensive.
 
     Example: zerofleet match beastybar heuristic random --games 200
     """
