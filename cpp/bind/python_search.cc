@@ -187,7 +187,7 @@ void bind_search(nb::module_& m) {
                 "The legal ones; chance outcomes at a chance root.")
         .def_ro("visits", &RootResult::visits)
         .def_ro("values_to_move", &RootResult::values_to_move,
-                "Expected rewards; 0 where not visited.")
+                "Expected rewards; 0 where neither visited nor proven.")
         .def_ro("priors", &RootResult::priors)
         .def_ro("policy", &RootResult::policy)
         .def_ro("target", &RootResult::target)

@@ -54,6 +54,7 @@ class BeastyBar {
         facts.observation_bytes = kObservationBytes;
         facts.max_plies = kNumCards;
         facts.hidden = true;
+        facts.ends_are_seen = true;  // by the table and the number of cards left
         facts.outcomes = win_draw_loss();
         facts.symmetries = {identity()};
         return facts;

@@ -147,6 +147,9 @@ class GameChecker {
             require(bool(play_checked(copy, facts_, id)) == is_legal,
                     "an illegal id was played or a legal one refused");
             if (!is_legal) continue;
+            if (copy.to_move() == kOver &&
+                facts_.outcomes[copy.outcome(position.to_move())].reward > 0)
+                require(may_win_at_once(position), "may_win_at_once is false where an action wins");
             const std::string text = position.action_text(Action(id));
             const Result<Action> read = position.action_from_text(text);
             require(read && *read == id, "the text '" + text + "' of action " + std::to_string(id) +
@@ -226,14 +229,30 @@ class GameChecker {
                     "resampling what player " + std::to_string(player) +
                         " cannot see changes the chance outcomes; they may not depend on what is "
                         "hidden, so a draw from hidden cards belongs to the deal");
-            if (position.to_move() == player)
+            if (position.to_move() == player) {
                 require(legal_actions(position, facts_) == legal_actions(first, facts_),
                         "resampling what the mover cannot see changes its legal actions");
+                if (facts_.ends_are_seen) check_seen_ends(position, first);
+            }
             const std::string text = resampled(position, player, seed).to_text();
             require(resampled(first, player, seed).to_text() == text &&
                         resampled(second, player, seed).to_text() == text,
                     "the hidden state before resampling leaks into the one drawn");
             if (rng_.below(8) == 0) check_fairness(position, player);
+        }
+    }
+
+    // Needs two positions that look alike to the mover.
+    void check_seen_ends(const P& position, const P& other) {
+        for (const Action action : legal_actions(position, facts_)) {
+            P after = position, other_after = other;
+            after.play(action);
+            other_after.play(action);
+            const bool over = after.to_move() == kOver;
+            require(over == (other_after.to_move() == kOver) &&
+                        (!over || after.outcome(0) == other_after.outcome(0)),
+                    "resampling what the mover cannot see changes whether an action ends the game, "
+                    "or how, though the facts say that ends are seen");
         }
     }
 

@@ -64,6 +64,9 @@ struct Facts {
         0;  // actions and chance outcomes together; a game that is not over then is truncated
     bool hidden = false;   // a player does not see everything
     float c_puct = 1.25f;  // exploration that suits this game, see search/options.h
+    // Where something is hidden: what a player sees tells which of its actions end the game at
+    // once, and how.
+    bool ends_are_seen = false;
     std::vector<Outcome> outcomes;
     std::vector<Symmetry> symmetries;  // the identity first
 
@@ -74,6 +77,13 @@ struct Facts {
             largest = size > largest ? size : largest;
         }
         return largest;
+    }
+
+    // Whether an action that wins at once is seen to, and no other can be worth more.
+    bool takes_immediate_wins() const {
+        for (const Outcome& outcome : outcomes)
+            if (outcome.reward > 0 && outcome.reward != largest_reward()) return false;
+        return !hidden || ends_are_seen;
     }
 };
 
@@ -155,6 +165,14 @@ concept Game = std::copyable<P> &&
                    { c.describe(player) } -> std::same_as<Described>;
                    { P::from_describe(options, described) } -> std::same_as<Result<P>>;
                };
+
+// A game may say, faster than by trying, that no action of the player to move wins at once:
+// `bool may_win_at_once() const` is false only there.
+template <class P>
+bool may_win_at_once(const P& position) {
+    if constexpr (requires { position.may_win_at_once(); }) return position.may_win_at_once();
+    return true;
+}
 
 // What games without chance, hidden state or a deal share; inherit what fits.
 template <class P>

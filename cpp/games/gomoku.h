@@ -9,6 +9,7 @@
 // if the observer is to move.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "games/board.h"
@@ -100,6 +101,22 @@ class Gomoku : public PlainGame<Gomoku> {
         return player == (turn_ ^ 1) ? kWin : kLoss;  // the winner moved last
     }
 
+    // False where no line of the player to move is short of one stone.
+    bool may_win_at_once() const {
+        const Stones& own = stones_[turn_];
+        Stones runs[kMostInLine];  // runs[n]: squares at which n stones in a row begin
+        for (const int step : {1, stride() - 1, stride(), stride() + 1}) {
+            for (uint64_t& word : runs[0]) word = ~0ULL;
+            for (int length = 1; length < options_.line; ++length)
+                runs[length] = both(runs[length - 1], own, (length - 1) * step);
+            for (int before = 0; before < options_.line; ++before)
+                for (const uint64_t word :
+                     both(runs[before], runs[options_.line - 1 - before], (before + 1) * step))
+                    if (word != 0) return true;
+        }
+        return false;
+    }
+
     void observe(int player, uint8_t* bytes) const {
         for (int row = 0; row < options_.size; ++row) {
             const uint32_t own = row_bits(player, row), other = row_bits(player ^ 1, row);
@@ -120,6 +137,8 @@ class Gomoku : public PlainGame<Gomoku> {
   private:
     enum class State : uint8_t { playing, won, drawn };
     static constexpr int kWords = 6;  // 19 rows of 20 squares
+    static constexpr int kMostInLine = 6;
+    using Stones = std::array<uint64_t, kWords>;  // a bit per square
 
     explicit Gomoku(const Options& options)
         : options_(options), num_empty_(uint16_t(options.size * options.size)) {}
@@ -131,6 +150,17 @@ class Gomoku : public PlainGame<Gomoku> {
         const uint64_t x = stones_[0][square >> 6] >> (square & 63),
                        o = stones_[1][square >> 6] >> (square & 63);
         return int((x & 1) | ((o & 1) << 1));
+    }
+    // Squares of `first` from which so many squares on is one of `second`.
+    static Stones both(const Stones& first, const Stones& second, int on) {
+        Stones found;
+        for (int i = 0; i < kWords; ++i) {
+            const int word = i + (on >> 6), shift = on & 63;
+            uint64_t bits = word < kWords ? second[word] >> shift : 0;
+            if (shift > 0 && word + 1 < kWords) bits |= second[word + 1] << (64 - shift);
+            found[i] = first[i] & bits;
+        }
+        return found;
     }
     uint32_t row_bits(int player, int row) const {
         const int at = row * stride(), word = at >> 6, shift = at & 63;
@@ -159,7 +189,7 @@ class Gomoku : public PlainGame<Gomoku> {
     static Result<Gomoku> from_stones(const Options& options, const std::vector<uint8_t>& cells,
                                       int player, int last);
 
-    uint64_t stones_[2][kWords] = {};
+    Stones stones_[2] = {};
     Options options_;
     uint16_t num_empty_;
     Action last_ = 0;

@@ -39,6 +39,34 @@ inline bool solve(const Tree& tree, Node& node) {
     return true;
 }
 
+// In how many plies the game is over from a solved node: by its shortest proven win or its longest
+// loss, where chance moves by the longest outcome. Of its edges those worth less do not count.
+inline uint8_t proof_plies(const Tree& tree, const Node& node) {
+    const bool chance = node.kind == NodeKind::chance;
+    const bool won = !chance && sign(node.mover) * node.mean_first_player > 0;
+    uint8_t plies = won ? kMaxProofPlies : 0;
+    for (uint32_t i = 0; i < node.num_edges; ++i) {
+        const Edge& edge = tree.edge(node, i);
+        if (!edge.solved || (!chance && edge.mean_first_player != node.mean_first_player)) continue;
+        plies = won ? std::min(plies, edge.plies_to_end) : std::max(plies, edge.plies_to_end);
+    }
+    return plies;
+}
+
+// Whether a solved decision node, over in so many plies, goes on by this edge: one that is worth
+// what the node is, of wins a shortest, of losses a longest. Draws are all alike.
+inline bool decides(const Node& node, const Edge& edge, uint8_t plies) {
+    return edge.solved && edge.mean_first_player == node.mean_first_player &&
+           (edge.mean_first_player == 0 || edge.plies_to_end == plies);
+}
+
+// Marks an edge solved, with the plies from its node to the end of the game.
+inline void set_solved(Edge& edge, float exact_first_player, uint32_t plies_to_end) {
+    edge.solved = true;
+    edge.mean_first_player = exact_first_player;
+    edge.plies_to_end = uint8_t(std::min<uint32_t>(plies_to_end, kMaxProofPlies));
+}
+
 inline void move_mean(float& mean_first_player, bool solved, float by) {
     if (!solved) mean_first_player += by;  // an exact value stays
 }
@@ -54,10 +82,9 @@ inline void pass_up_proofs(Tree& tree, std::span<const PathStep> path) {
         if (edge.solved) {
             change = 0;
         } else if (i + 1 < path.size() && tree.node(path[i + 1].node).solved) {
-            const float exact_first_player = tree.node(path[i + 1].node).mean_first_player;
-            change = float(edge.visits) * (exact_first_player - edge.mean_first_player);
-            edge.solved = true;
-            edge.mean_first_player = exact_first_player;
+            const Node& child = tree.node(path[i + 1].node);
+            change = float(edge.visits) * (child.mean_first_player - edge.mean_first_player);
+            set_solved(edge, child.mean_first_player, 1u + proof_plies(tree, child));
         } else {
             edge.mean_first_player += change / float(edge.visits);
         }

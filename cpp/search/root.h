@@ -1,6 +1,7 @@
 // The root of a search: its noise, its choice of actions, and what the search says in the end.
 #pragma once
 
+#include "search/backup.h"
 #include "search/gumbel.h"
 #include "search/options.h"
 #include "search/selection.h"
@@ -13,7 +14,7 @@ namespace zf {
 struct RootResult {
     std::vector<Action> actions;
     std::vector<uint32_t> visits;
-    std::vector<float> values_to_move;  // expected reward; 0 where not visited
+    std::vector<float> values_to_move;  // expected reward; 0 where neither visited nor proven
     std::vector<float> priors;          // before noise
     std::vector<float> policy;          // PUCT: share of visits; Gumbel: improved policy
     std::vector<float> target;  // policy to train on and to draw from: without visits that only
@@ -34,10 +35,10 @@ class SearchRoot {
   public:
     // Takes over an evaluated node of the tree as root, with its legal actions (or chance
     // outcomes), ascending. `player` is who searches, the view of every `..._to_move` here.
-    void prepare(Tree& tree, uint32_t index, std::vector<Action> actions, int player,
+    void prepare(Tree& tree, uint32_t index, std::span<const Action> actions, int player,
                  const SearchOptions& options, const SelectionRule& rule, uint64_t seed) {
         index_ = index;
-        actions_ = std::move(actions);
+        actions_.assign(actions.begin(), actions.end());
         player_ = Mover(player);
         options_ = options;
         rule_ = rule;
@@ -59,7 +60,7 @@ class SearchRoot {
             return gumbel_.select(simulation, visits_, values_, evaluation_to_move(tree));
         }
         const uint32_t forced = options_.forced_playouts > 0 ? forced_edge(tree) : kNoIndex;
-        return forced == kNoIndex ? select_action(tree, index_, rule_) : forced;
+        return forced == kNoIndex ? select_action(tree, index_, rule_, looks_on(tree)) : forced;
     }
 
     // What simulations find, by edge of the root.
@@ -160,6 +161,13 @@ class SearchRoot {
         return kNoIndex;
     }
 
+    // Whether the root is won, but not at once: what is left of the budget looks for a shorter win.
+    bool looks_on(const Tree& tree) const {
+        const Node& node = tree.node(index_);
+        return node.solved && sign(player_) * node.mean_first_player > 0 &&
+               proof_plies(tree, node) > 1;
+    }
+
     void read_statistics(const Tree& tree) {
         const Node& node = tree.node(index_);
         visits_.assign(actions_.size(), 0);
@@ -226,9 +234,11 @@ class SearchRoot {
     }
 
     // Fills in_play_: the actions that proofs leave to play and to teach. At a solved root those
-    // that are worth what it is, so at a won one its wins; else all that are not proven lost.
+    // that are worth what it is, at a won one its shortest wins and at a lost one its longest
+    // losses; else all that are not proven lost.
     void read_proofs(const Tree& tree) {
         const Node& node = tree.node(index_);
+        const uint8_t plies = node.solved ? proof_plies(tree, node) : 0;
         in_play_.assign(actions_.size(), !node.solved);
         for (uint32_t i = 0; i < node.num_edges; ++i) {
             const Edge& edge = tree.edge(node, i);
@@ -236,7 +246,7 @@ class SearchRoot {
             if (node.kind == NodeKind::chance) {
                 in_play = true;
             } else if (edge.solved) {
-                in_play = node.solved ? edge.mean_first_player == node.mean_first_player
+                in_play = node.solved ? decides(node, edge, plies)
                                       : sign(player_) * edge.mean_first_player != -1;
             }
         }
@@ -244,7 +254,12 @@ class SearchRoot {
 
     void choose_by_gumbel(const Tree& tree, RootResult& result) {
         const float evaluation = evaluation_to_move(tree);
-        gumbel_.improved_policy(visits_, values_, evaluation, in_play_, result.policy);
+        if (tree.node(index_).solved) {  // by actions of one value, which need not all be visited
+            result.policy = priors_;
+            keep_in_play(result.policy);
+        } else {
+            gumbel_.improved_policy(visits_, values_, evaluation, in_play_, result.policy);
+        }
         result.target = result.policy;
         result.best_action = actions_[gumbel_.best(visits_, values_, evaluation, in_play_)];
     }
@@ -269,10 +284,15 @@ class SearchRoot {
         } else if (options_.forced_playouts > 0) {
             prune(tree, actions_[best], result.target);
         }
+        keep_in_play(result.target);
+    }
+
+    // Makes weights a distribution over the actions in play.
+    void keep_in_play(std::vector<float>& weights) const {
         float sum = 0;
         for (size_t i = 0; i < actions_.size(); ++i)
-            sum += result.target[i] = in_play_[i] ? result.target[i] : 0;
-        for (float& share : result.target) share /= sum;
+            sum += weights[i] = in_play_[i] ? weights[i] : 0;
+        for (float& weight : weights) weight /= sum;
     }
 
     // Takes from each action but the best, which has most visits of those in play, the visits it
@@ -297,7 +317,7 @@ class SearchRoot {
     }
 
     // The best action, then the most visited line, down to the first roll of dice. A solved node
-    // goes on by an action that is worth what it is, so a proven win ends in one.
+    // goes on by an action that decides it, so a proven win ends in one, as soon as is proven.
     void follow_best(const Tree& tree, RootResult& result) const {
         uint32_t index = index_;
         while (index != kNoIndex && tree.node(index).kind != NodeKind::chance) {
@@ -319,11 +339,11 @@ class SearchRoot {
     // The number of a node's most visited edge, at a solved node of those that it is solved by;
     // kNoIndex where none was visited.
     static uint32_t most_visited(const Tree& tree, const Node& node) {
+        const uint8_t plies = node.solved ? proof_plies(tree, node) : 0;
         uint32_t best = kNoIndex;
         for (uint32_t i = 0; i < node.num_edges; ++i) {
             const Edge& edge = tree.edge(node, i);
-            const bool fits =
-                !node.solved || (edge.solved && edge.mean_first_player == node.mean_first_player);
+            const bool fits = !node.solved || decides(node, edge, plies);
             if (fits && edge.visits > (best == kNoIndex ? 0 : tree.edge(node, best).visits))
                 best = i;
         }

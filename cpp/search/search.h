@@ -37,7 +37,11 @@ class Search {
   public:
     // `facts` must outlive the search.
     explicit Search(const Facts& facts)
-        : facts_(&facts), outcomes_(facts), nodes_(facts), answers_(facts) {}
+        : facts_(&facts),
+          takes_wins_(facts.takes_immediate_wins()),
+          outcomes_(facts),
+          nodes_(facts),
+          answers_(facts) {}
 
     // Starts on a position that is not over, with an empty tree. The cache may be null; `version`
     // is that of the weights that evaluate. Draws and noise depend on `seed` alone.
@@ -188,8 +192,27 @@ class Search {
             actions.resize(root_position_->legal_actions(actions.data()));
         }
         root_.outcomes().begin(outcomes_.count(), actions.size(), outcomes_player);
-        root_.prepare(tree_, root_node_, std::move(actions), player_, options_, rule_,
+        root_.prepare(tree_, root_node_, actions, player_, options_, rule_,
                       derive_seed(seed_, kNoiseStream));
+        if (options_.prove && takes_wins_ && tree_.node(root_node_).kind == NodeKind::decision &&
+            may_win_at_once(*root_position_))
+            find_wins(actions);
+    }
+
+    // Solves a root that wins at once, whatever simulations it gets.
+    void find_wins(std::span<const Action> actions) {
+        for (const Action action : actions) {
+            P after = *root_position_;
+            after.play(action);
+            if (after.to_move() != kOver || outcomes_.scaled_reward(after.outcome(player_)) <= 0)
+                continue;
+            const float won_first_player = sign(Mover(player_));
+            const uint32_t at = tree_.edge_for(root_node_, action);
+            Node& root = tree_.node(root_node_);
+            set_solved(tree_.edge(root, at), won_first_player, 1);
+            root.solved = true;
+            root.mean_first_player = won_first_player;
+        }
     }
 
     // A simulation that waits to go on, else one that is free, else -1.
@@ -297,10 +320,7 @@ class Search {
             simulation.value_first_player = outcomes_.scaled_reward(simulation.position.outcome(0));
             std::fill_n(simulation.outcomes_player, outcomes_.count(), 0.0f);
             simulation.outcomes_player[simulation.position.outcome(player_)] = 1;
-            if (proves()) {
-                edge.solved = true;
-                edge.mean_first_player = simulation.value_first_player;
-            }
+            if (proves()) set_solved(edge, simulation.value_first_player, 1);
             return true;
         }
         simulation.node = nodes_.find_child(tree_, edge, simulation.position);
@@ -407,6 +427,7 @@ class Search {
     static constexpr uint64_t kNoiseStream = ~0ULL, kRootStream = ~1ULL, kDiceStream = ~2ULL;
 
     const Facts* facts_;
+    bool takes_wins_;
     OutcomeTable outcomes_;
     PositionNodes<P> nodes_;
     LeafAnswers<P> answers_;

@@ -28,21 +28,22 @@ inline float untried_value_to_move(const Node& node, float tried_prior, const Se
 }
 
 // PUCT: the edge of best value plus prior-weighted exploration. The best action not yet tried is
-// made an edge if it is better than all that were. Edges proven lost are taken only if nothing else
-// is left.
-inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& rule) {
+// made an edge if it is better than all that were. Edges proven lost, or all that are proven where
+// `only_open`, are taken only if nothing else is left.
+inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& rule,
+                              bool only_open = false) {
     const Node& node = tree.node(index);
     const float view = sign(node.mover);
     const float scale = rule.c_puct * exact_sqrt(float(node.visits));
-    uint32_t best = kNoIndex, best_lost = kNoIndex;
-    float best_score = 0, best_lost_score = 0;
+    uint32_t best = kNoIndex, best_closed = kNoIndex;
+    float best_score = 0, best_closed_score = 0;
     for (uint32_t i = 0; i < node.num_edges; ++i) {
         const Edge& edge = tree.edge(node, i);
         const float value = view * edge.mean_first_player;
         const float score = value + scale * edge.weight / float(1 + edge.visits);
-        if (edge.solved && value == -1) {
-            if (best_lost == kNoIndex || score > best_lost_score)
-                best_lost = i, best_lost_score = score;
+        if (edge.solved && (only_open || value == -1)) {
+            if (best_closed == kNoIndex || score > best_closed_score)
+                best_closed = i, best_closed_score = score;
         } else if (best == kNoIndex || score > best_score) {
             best = i, best_score = score;
         }
@@ -52,7 +53,7 @@ inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& r
         if (best == kNoIndex || untried + scale * tree.best_prior(node) > best_score)
             return tree.visit_best_slot(index);
     }
-    return best == kNoIndex ? best_lost : best;
+    return best == kNoIndex ? best_closed : best;
 }
 
 // Visits outcomes in proportion to their probability: outcome i has its visits at the times

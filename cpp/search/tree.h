@@ -34,7 +34,9 @@ struct Edge {
     uint32_t available = 0;  // pooled nodes: visits in which the action was legal
     Action action = 0;
     bool solved = false;
+    uint8_t plies_to_end = 0;  // once solved, see proof_plies; kMaxProofPlies for more
 };
+inline constexpr uint8_t kMaxProofPlies = 255;
 
 enum class NodeKind : uint8_t { decision, chance, pooled };
 
@@ -221,6 +223,16 @@ class Tree {
         edge.action = action;
         edge.weight = weight;
         return node.num_edges++;
+    }
+
+    // The node's edge for a legal action; made one where it was not visited.
+    uint32_t edge_for(uint32_t index, Action action) {
+        const Node& node = nodes_[index];
+        const uint32_t found = find_edge(node, action);
+        if (found != kNoIndex) return found;
+        uint32_t slot = 0;
+        while (slot_action(node, slot) != action) ++slot;
+        return visit_slot(index, slot);
     }
 
     // The node's edge for an action, or kNoIndex.

@@ -1,7 +1,10 @@
 // Proofs: what is proven is worth exactly that, played and taught.
 #include <doctest/doctest.h>
 
+#include "games/backgammon.h"
+#include "games/beastybar.h"
 #include "games/connect4.h"
+#include "games/gomoku.h"
 #include "tests/searching.h"
 #include "tests/toy_games.h"
 
@@ -131,12 +134,12 @@ TEST_CASE(
     // One simulation, which picks the loss where its noise says so.
     SearchOptions options;
     options.num_simulations = 1;
-    const Facts facts = PickOne::facts({});
+    const Facts facts = LoseOrDraw::facts({});
     bool seen = false;
     for (const auto root : {RootKind::puct, RootKind::gumbel})
         for (uint64_t seed = 1; seed <= 20; ++seed) {
             options.root = root;
-            const RootResult one = search_on(new_position<PickOne>(), facts, options,
+            const RootResult one = search_on(new_position<LoseOrDraw>(), facts, options,
                                              EvaluatorKind::uniform, nullptr, seed);
             if (one.visits[0] == 0) continue;
             seen = true;
@@ -181,4 +184,127 @@ TEST_CASE("a visit that is out when an edge above it is proven settles below tha
     CHECK(tree.edge(tree.node(after_a), c.edge).mean_first_player == doctest::Approx(0.4));
     CHECK(tree.edge(tree.node(after_ac), e.edge).mean_first_player == doctest::Approx(0.4));
     CHECK(tree.node(after_ac).mean_first_player == doctest::Approx(0.2));
+}
+
+TEST_CASE("a proven win goes the shortest way and a proven loss the longest, from both seats") {
+    const Facts facts = Corridor::facts({});
+    for (const auto root : {RootKind::puct, RootKind::gumbel})
+        for (const uint32_t leaves : {1, 4})
+            for (const uint8_t first : {0, 1})
+                for (const bool wins : {true, false}) {
+                    Corridor position;
+                    position.first = first;
+                    position.winner = wins ? first : first ^ 1;
+                    SearchOptions options;
+                    options.root = root;
+                    options.num_simulations = 100;
+                    options.max_leaves = leaves;
+                    const RootResult found =
+                        search_on(position, facts, options, EvaluatorKind::hash);
+                    CHECK(found.solved);
+                    CHECK(found.value_to_move == (wins ? 1 : -1));
+                    const std::vector<bool> taught = {found.target[0] > 0, found.target[1] > 0,
+                                                      found.target[2] > 0, found.target[3] > 0};
+                    if (wins) {
+                        CHECK((found.best_action == 1 || found.best_action == 3));
+                        CHECK(taught == std::vector<bool>{false, true, false, true});
+                        CHECK(found.principal_variation.size() == 3);
+                    } else {
+                        CHECK(found.best_action == 2);
+                        CHECK(found.target[2] == 1);
+                        CHECK(found.principal_variation.size() == 7);
+                    }
+                }
+}
+
+TEST_CASE("after a roll a proof is as long as its longest outcome") {
+    Tree tree;
+    const uint32_t root = tree.add_node(NodeKind::chance, 0);
+    for (const uint32_t plies : {4, 300, 2}) {
+        const uint32_t at = tree.add_edge(root, Action(plies), 1.0f / 3);
+        set_solved(tree.edge(tree.node(root), at), 1, plies);
+    }
+    CHECK(proof_plies(tree, tree.node(root)) == kMaxProofPlies);
+}
+
+namespace {
+
+// Plays random games until a player can win at once, so many times, and searches
+// there with hardly any simulations. Gives how often each seat was to move.
+template <Game P>
+std::array<int, 2> win_at_once(const typename P::Options& game_options, int num_positions) {
+    const Facts facts = P::facts(game_options);
+    std::array<int, 2> num_by_seat = {0, 0};
+    Rng rng(3);
+    P position = P::start(game_options, rng);
+    std::vector<Action> legal(facts.num_actions);
+    while (num_by_seat[0] + num_by_seat[1] < num_positions) {
+        const Mover mover = position.to_move();
+        if (mover == kOver) {
+            position = P::start(game_options, rng);
+            continue;
+        }
+        if (mover == kChance) {
+            position.play(position.random_outcome(rng));
+            continue;
+        }
+        const auto reward_of = [&](Action action) {
+            P after = position;
+            after.play(action);
+            return after.to_move() == kOver ? facts.outcomes[after.outcome(mover)].reward : 0;
+        };
+        const int count = position.legal_actions(legal.data());
+        // Where a last checker can be borne off there is never a choice.
+        if ((count > 1 || facts.num_chance_outcomes > 0) &&
+            std::any_of(legal.begin(), legal.begin() + count,
+                        [&](Action action) { return reward_of(action) > 0; })) {
+            ++num_by_seat[mover];
+            for (const auto root : {RootKind::puct, RootKind::gumbel})
+                for (const uint32_t num_simulations : {1, 2, 16})
+                    for (const uint32_t considered : {0, 1}) {
+                        SearchOptions options;
+                        options.root = root;
+                        options.num_simulations = num_simulations;
+                        options.max_considered = considered;
+                        options.dirichlet_epsilon = 0.25f;
+                        options.forced_playouts = 2;
+                        const RootResult found = search_on(
+                            position, facts, options, EvaluatorKind::hash, nullptr, rng.next());
+                        CHECK(found.solved);
+                        CHECK(found.num_simulations == num_simulations);
+                        CHECK(found.principal_variation == std::vector<Action>{found.best_action});
+                        CHECK(found.value_to_move == doctest::Approx(reward_of(found.best_action)));
+                        CHECK(found.value_to_move > 0);
+                        float sum = 0;
+                        for (size_t i = 0; i < found.actions.size(); ++i) {
+                            sum += found.target[i];
+                            if (found.target[i] > 0) CHECK(reward_of(found.actions[i]) > 0);
+                        }
+                        CHECK(sum == doctest::Approx(1));
+                    }
+        }
+        position.play(position.random_action(rng));
+    }
+    return num_by_seat;
+}
+
+}  // namespace
+
+TEST_CASE("a root that wins at once plays and teaches it, whatever its budget, in every game") {
+    for (const auto& num_by_seat :
+         {win_at_once<Connect4>({}, 20), win_at_once<Gomoku>({3, 3, false}, 20),
+          win_at_once<Gomoku>({9, 5, false}, 10), win_at_once<Backgammon>({3}, 10),
+          win_at_once<BeastyBar>({}, 20)}) {
+        CHECK(num_by_seat[0] > 0);
+        CHECK(num_by_seat[1] > 0);
+    }
+}
+
+TEST_CASE("a win that what is hidden may spoil is none") {
+    SearchOptions options;
+    options.num_simulations = 1;
+    Rng rng(1);
+    const RootResult guessed = search_on(HiddenCoin::start({}, rng), HiddenCoin::facts({}), options,
+                                         EvaluatorKind::uniform);
+    CHECK_FALSE(guessed.solved);
 }

@@ -32,9 +32,10 @@ struct Toy : PlainGame<P> {
     }
 };
 
-// Player 0 picks a number 0..2 and the game ends: 0 loses, 1 draws, 2 wins.
-struct PickOne : Toy<PickOne> {
-    static Facts facts(const Options&) {
+// Player 0 picks a number 0..2 and the game ends: 0 loses, 1 draws, 2 does as P says.
+template <class P>
+struct Picking : Toy<P> {
+    static Facts facts(const typename Toy<P>::Options&) {
         Facts facts;
         facts.name = "pick one";
         facts.num_actions = 3;
@@ -43,16 +44,59 @@ struct PickOne : Toy<PickOne> {
         facts.outcomes = win_draw_loss();
         return facts;
     }
-    static PickOne start(const Options&, Rng&) { return {}; }
+    static P start(const typename Toy<P>::Options&, Rng&) { return {}; }
     Mover to_move() const { return picked < 0 ? Mover(0) : kOver; }
     int legal_actions(Action* actions) const {
         for (int i = 0; i < 3; ++i) actions[i] = Action(i);
         return 3;
     }
     void play(Action action) { picked = int8_t(action); }
-    int outcome(int player) const { return player == 0 ? 2 - picked : picked; }
+    int outcome(int player) const {
+        const int first = picked == 2 ? P::kOutcomeOfTwo : picked == 1 ? kDraw : kLoss;
+        return player == 0 ? first : kLoss - first;
+    }
     void observe(int player, uint8_t* bytes) const { *bytes = to_move() == player; }
     int8_t picked = -1;
+};
+struct PickOne : Picking<PickOne> {
+    static constexpr int kOutcomeOfTwo = kWin;
+};
+struct LoseOrDraw : Picking<LoseOrDraw> {
+    static constexpr int kOutcomeOfTwo = kDraw;
+};
+
+// The first action says how long the game takes: action k ends it after kLengths[k] plies in all,
+// of which all but the first are forced. The one who wins is known from the start.
+struct Corridor : Toy<Corridor> {
+    static constexpr int kLengths[] = {5, 3, 7, 3};
+    static Facts facts(const Options&) {
+        Facts facts;
+        facts.name = "corridor";
+        facts.num_actions = 4;
+        facts.observation_bytes = 2;
+        facts.max_plies = 7;
+        facts.outcomes = win_draw_loss();
+        return facts;
+    }
+    static Corridor start(const Options&, Rng&) { return {}; }
+    Mover to_move() const {
+        return num_plies > 0 && num_plies == kLengths[chosen] ? kOver
+                                                              : Mover(first ^ (num_plies & 1));
+    }
+    int legal_actions(Action* actions) const {
+        const int count = num_plies == 0 ? 4 : 1;
+        for (int i = 0; i < count; ++i) actions[i] = Action(i);
+        return count;
+    }
+    void play(Action action) {
+        if (num_plies++ == 0) chosen = uint8_t(action);
+    }
+    int outcome(int player) const { return player == winner ? kWin : kLoss; }
+    void observe(int player, uint8_t* bytes) const {
+        bytes[0] = uint8_t(num_plies * 4 + chosen);
+        bytes[1] = to_move() == player;
+    }
+    uint8_t first = 0, winner = 0, chosen = 0, num_plies = 0;
 };
 
 // Player 0 says 0 (the game is drawn) or 1 (a die with three faces is rolled: it wins on the face

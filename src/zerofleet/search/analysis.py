@@ -30,7 +30,7 @@ class Analysis:
     priors: dict[int, float] = field(repr=False)
     """What the evaluator thought of each action beforehand."""
     values_to_move: dict[int, float] = field(repr=False)
-    """Of the actions that were visited."""
+    """Of the actions that were visited, and of those that win at once."""
     value_to_move: float
     outcomes_to_move: dict[str, float]
     """The probability of each way to end, by name."""
@@ -65,7 +65,9 @@ class Analysis:
             policy=dict(zip(actions, result.policy, strict=True)),
             target=dict(zip(actions, result.target, strict=True)),
             priors=dict(zip(actions, result.priors, strict=True)),
-            values_to_move={action: value for action, visits, value in values if visits > 0},
+            values_to_move={
+                action: value for action, visits, value in values if visits > 0 or value != 0
+            },
             value_to_move=result.value_to_move,
             outcomes_to_move=dict(zip(names, result.outcomes_to_move, strict=True)),
             principal_variation=result.principal_variation,
