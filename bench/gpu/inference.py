@@ -13,7 +13,7 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.infer import CudaEvaluator
-from zerofleet.infer.calibration import NUM_SLOTS, rate_of
+from zerofleet.infer.calibration import NUM_SLOTS, throughput_of
 
 PRESETS = {
     "beastybar": ["large", "cards-medium", "cards-small", "places-large", "places-medium"],
@@ -84,7 +84,7 @@ def bare(game_name, preset, size, seconds):
     pipeline = evaluator.pipeline(NUM_SLOTS, size)
     ready_s = time.perf_counter() - start
     batch = batch_of(game_name, size)
-    rate = rate_of(pipeline, batch, seconds)
+    rate = throughput_of(pipeline, batch, seconds)
     evaluator(batch)
     num_batches, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds / 4:

@@ -22,8 +22,8 @@ from gpu.whole_games import SEARCH_THREADS, size_of_a_game
 import zerofleet as zf
 from zerofleet import _core, config
 from zerofleet.bus import MemoryBus
-from zerofleet.infer.calibration import rate_of
-from zerofleet.infer.nvml import open_gauges
+from zerofleet.infer.calibration import throughput_of
+from zerofleet.infer.devices import open_gauges
 from zerofleet.selfplay.worker import Worker
 
 RANDOM = {"dirichlet_epsilon": 0.25, "temperature_drop_move": 6, "final_temperature": 0.2}
@@ -98,7 +98,7 @@ def measure(game_name, preset, settings, seconds):
     game, size = zf.games.get(game_name), batch_size(game_name, preset)
     settings = settings | {"cache_bytes": config.load(game_name, "h200").selfplay.cache_bytes}
     pipeline = evaluator_of(network_of(game_name, preset)).pipeline(NUM_GROUPS, size)
-    bare = rate_of(pipeline, batch_of(game_name, size), min(2.0, seconds))
+    bare = throughput_of(pipeline, batch_of(game_name, size), min(2.0, seconds))
     found = measure_games(game, settings, pipeline, size, seconds)
     return found | {
         "bare_inferences_per_s": bare,

@@ -1,7 +1,7 @@
 """What a status says of GPUs."""
 
 from zerofleet.fleet.status import gpu_values
-from zerofleet.infer.nvml import GpuFigures
+from zerofleet.infer.devices import GpuFigures
 
 
 class Gauge:

@@ -8,7 +8,7 @@ import pytest
 import zerofleet as zf
 from zerofleet.infer import calibration
 from zerofleet.infer.calibration import CPU_SIZES, Calibration, calibrate
-from zerofleet.infer.pipeline import Answered
+from zerofleet.infer.evaluator import Answered
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ class SlowStarter:
 def test_a_rate_is_rows_per_second_without_the_start_and_leaves_nothing_under_way(monkeypatch):
     pipeline = SlowStarter()
     monkeypatch.setattr(calibration, "time", pipeline)
-    rate = calibration.rate_of(pipeline, np.zeros((8, 4), np.uint8), calibration.MEASURED_S)
+    rate = calibration.throughput_of(pipeline, np.zeros((8, 4), np.uint8), calibration.MEASURED_S)
     assert rate == pytest.approx(8 / 0.002)
     assert pipeline.num_in_flight == 0
 
@@ -92,13 +92,13 @@ def test_every_size_is_tried_once_and_a_second_start_reads_what_was_found(
     monkeypatch.setattr(calibration, "MEASURED_S", 0.01)
     game, network = zf.games.get("connect4"), make_network(1)
     first = calibrate(game, network, "torch", "cpu")
-    assert sorted(first.rates) == list(CPU_SIZES)
-    assert all(rate > 0 for rate in first.rates.values())
+    assert sorted(first.throughputs) == list(CPU_SIZES)
+    assert all(rate > 0 for rate in first.throughputs.values())
     assert not first.was_kept
     (path,) = cache.iterdir()
     second = calibrate(game, network, "torch", "cpu")
     assert second.was_kept
-    assert second.rates == first.rates
+    assert second.throughputs == first.throughputs
     for damaged in ("{", "[]", "{}", '{"17": 1.0}', json.dumps({"16": -1.0})):
         path.write_text(damaged)
         assert not calibrate(game, network, "torch", "cpu").was_kept

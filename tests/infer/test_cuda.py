@@ -116,6 +116,6 @@ def test_all_sizes_for_a_gpu_are_tried_once(make_network, tmp_path, monkeypatch)
     monkeypatch.setattr(calibration, "MEASURED_S", 0.05)
     game, network = zf.games.get("connect4"), make_network(1)
     found = calibration.calibrate(game, network, device="cuda")
-    assert sorted(found.rates) == list(calibration.GPU_SIZES)
-    assert all(rate > 10_000 for rate in found.rates.values())
+    assert sorted(found.throughputs) == list(calibration.GPU_SIZES)
+    assert all(rate > 10_000 for rate in found.throughputs.values())
     assert calibration.calibrate(game, network, device="cuda").was_kept

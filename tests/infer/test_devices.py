@@ -64,7 +64,7 @@ def test_out_of_memory_names_the_setting_to_lower(make_network, observations_BN)
     def full(observations):
         raise torch.OutOfMemoryError
 
-    evaluator._answers = full
+    evaluator._inference = full
     message = "^out of memory on cpu with a batch of 8 observations; lower selfplay.games_per_group"
     with pytest.raises(TooLarge, match=message):
         evaluator(observations_BN)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from zerofleet.errors import Unsupported
-from zerofleet.infer.nvml import open_gauge, open_gauges
+from zerofleet.infer.devices import open_gauge, open_gauges
 
 DRIVER = """
 #include <stdlib.h>
@@ -42,7 +42,7 @@ int nvmlDeviceGetMemoryInfo(void* handle, struct memory* out) {
 READS = """
 import os
 from zerofleet.errors import Unsupported
-from zerofleet.infer.nvml import open_gauge
+from zerofleet.infer.devices import open_gauge
 gauge = open_gauge("GPU-1-2")
 figures = gauge.read()
 print(repr(figures))

@@ -5,7 +5,7 @@ import pytest
 
 from zerofleet import infer
 from zerofleet.errors import Inconsistent
-from zerofleet.infer.pipeline import CallingStream, Finished, Pipeline, lockstep
+from zerofleet.infer.evaluator import CallingStream, Finished, Pipeline, lockstep
 
 
 def two_streams(evaluator):

@@ -10,7 +10,7 @@ import zerofleet as zf
 from zerofleet import _core, infer, nets
 from zerofleet.bus import MemoryBus
 from zerofleet.errors import Inconsistent
-from zerofleet.infer.pipeline import CallingStream, Pipeline, lockstep
+from zerofleet.infer.evaluator import CallingStream, Pipeline, lockstep
 from zerofleet.selfplay.worker import Worker
 
 GAME = zf.games.get("connect4")

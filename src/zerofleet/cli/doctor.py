@@ -40,8 +40,7 @@ def doctor(
 def graphics() -> list[Finding]:
     """The device that a network runs on by default, and what its driver reports of it."""
     # Only now: it loads torch.
-    from zerofleet.infer.device import device_text, pick_device
-    from zerofleet.infer.nvml import open_gauges
+    from zerofleet.infer.devices import device_text, open_gauges, pick_device
 
     device = pick_device()
     faults: list[str] = []

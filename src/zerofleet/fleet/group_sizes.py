@@ -8,7 +8,7 @@ from zerofleet.config import Config
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.threads import ThreadPlan
 from zerofleet.games import Game
-from zerofleet.infer.calibration import calibrate, rate_text
+from zerofleet.infer.calibration import calibrate, throughput_text
 from zerofleet.nets import Network
 
 WARM_UP_S, MEASURED_S = 0.1, 0.4
@@ -44,7 +44,7 @@ def games_per_group(
         return size
     leaves_per_s = search_rate(config, game, plan.search)
     size = found.size_for(leaves_per_s)
-    say(f"games per group: {size:,} ({found}; search {rate_text(leaves_per_s)})")
+    say(f"games per group: {size:,} ({found}; search {throughput_text(leaves_per_s)})")
     return size
 
 

@@ -34,7 +34,7 @@ class Machine:
 def this_machine(device: str = "auto") -> Machine:
     """The machine as seen by a run with that run.device."""
     # Only now: it loads torch.
-    from zerofleet.infer.device import count_devices, gpu_name_and_memory, pick_device
+    from zerofleet.infer.devices import count_devices, gpu_name_and_memory, pick_device
 
     num_cores = len(os.sched_getaffinity(0))
     picked = pick_device(device)

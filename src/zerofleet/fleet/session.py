@@ -21,7 +21,7 @@ from zerofleet.fleet.signals import GracefulStop
 from zerofleet.fleet.status import gpu_values, status_values
 from zerofleet.fleet.threads import ThreadPlan, plan_threads
 from zerofleet.infer import Evaluator, make_evaluator, pick_device
-from zerofleet.infer.nvml import open_gauges
+from zerofleet.infer.devices import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
 from zerofleet.nets.onnx import exported
 from zerofleet.replay import Replay

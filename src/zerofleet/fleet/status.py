@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from zerofleet.infer.nvml import GpuGauge
+from zerofleet.infer.devices import GpuGauge
 from zerofleet.replay import Replay
 from zerofleet.selfplay.worker import Worker
 from zerofleet.training import TrainingLoop

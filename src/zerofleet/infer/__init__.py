@@ -1,21 +1,20 @@
-"""Evaluators: networks that answer for search and self-play.
+"""Evaluators: networks that evaluate leaves for search and self-play.
 
     evaluator = zf.infer.make_evaluator(network)
     zf.search.analyse(position, evaluator)
     evaluator.load(state, version=7)
 
-Only what needs torch loads it: OnnxEvaluator does not.
+torch is imported by what needs it alone; OnnxEvaluator does not.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zerofleet.infer.evaluator import Evaluator
-from zerofleet.infer.pipeline import Pipeline
+from zerofleet.infer.evaluator import Evaluator, Pipeline
 
 if TYPE_CHECKING:
     from zerofleet.infer.cuda_evaluator import CudaEvaluator
-    from zerofleet.infer.device import pick_device
+    from zerofleet.infer.devices import pick_device
     from zerofleet.infer.load import load_file
     from zerofleet.infer.make import make_evaluator, make_pipeline
     from zerofleet.infer.onnx_evaluator import OnnxEvaluator
@@ -40,7 +39,7 @@ LOADED_WHEN_USED = {
     "load_file": "load",
     "make_evaluator": "make",
     "make_pipeline": "make",
-    "pick_device": "device",
+    "pick_device": "devices",
 }
 
 

@@ -1,10 +1,22 @@
-"""What an evaluator is, and what all of them check.
+"""The contract of evaluators, and the pipeline that keeps one busy.
+
+An `Evaluator` computes one batch per call. A `Pipeline` has several batches in flight, one per
+stream; on a CPU there is one stream, and whoever submits a batch computes it:
+
+    pipeline.submit(slot, observations_BN)
+    answered = pipeline.collect()
+
+Batches come out in the order in which they went in, each computed by one version of the weights. A
+pipeline belongs to one thread.
 
 Shapes: B observations, N bytes of an observation, A actions, O outcomes.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import safetensors.numpy
@@ -22,27 +34,27 @@ EvaluatorKind = Literal["auto", "torch", "onnx"]
 
 
 class Evaluator(Protocol):
-    """Judges positions. It can be given to zf.search.analyse and zf.selfplay.play."""
+    """A network that evaluates positions; zf.search.analyse and zf.selfplay.play take one."""
 
     @property
     def version(self) -> int:
-        """Of the weights that answer."""
+        """Of the weights in use."""
 
     def __call__(self, observations_BN: Observations, /) -> tuple[Rows, Rows]:
-        """Policy logits [B, A] and probabilities of outcomes [B, O], in the view of the observer.
+        """Policy logits [B, A] and outcome probabilities [B, O], in the view of the observer.
 
-        Takes uint8 [B, N]; what it gives is float32, contiguous and the caller's own.
+        Takes uint8 [B, N]. Returns float32, contiguous, owned by the caller.
         """
 
     def load(self, state: State, version: int) -> None:
-        """Puts other weights in place: a batch is answered by the old or by the new ones.
+        """Replaces the weights between two batches.
 
-        Weights that do not fit are refused by name, and the old ones go on serving.
+        Weights that do not fit are refused by name, and the old ones stay in use.
         """
 
 
 def checked_observations(observations_BN: Observations, num_bytes: int) -> Observations:
-    """The same rows; an error says what is wrong with them."""
+    """The same rows, or BadText unless they are uint8 [B, num_bytes]."""
     rows: object = observations_BN
     fits = (
         isinstance(rows, np.ndarray)
@@ -59,10 +71,10 @@ def checked_observations(observations_BN: Observations, num_bytes: int) -> Obser
 def checked_state(
     state: State, shapes: Shapes, version: int, serving: int | None = None
 ) -> Mapping[str, Any]:
-    """Weights by name, which are those of `shapes` and have these shapes.
+    """Weights by name, with exactly these shapes.
 
-    The error names what does not fit, the version that is refused, and the one that goes on
-    serving, if there is one.
+    The error names the tensor that does not fit, the refused version, and the one that stays in
+    use, if any.
     """
 
     def refused(why: str) -> str:
@@ -82,3 +94,130 @@ def checked_state(
         if (shape := list(state[name].shape)) != shapes[name]:
             raise Inconsistent(refused(f"{name} must be {shapes[name]}, got {shape}"))
     return state
+
+
+class Finished(NamedTuple):
+    """A batch that a stream has computed."""
+
+    policy_logits_BA: Rows
+    outcomes_BO: Rows
+    num_computed: int
+    """Rows with padding."""
+    begin_s: float
+    end_s: float
+    """On the clock of the device."""
+
+
+class Stream(Protocol):
+    """Computes one batch at a time."""
+
+    def start(self, slot: int, observations_BN: Observations) -> None:
+        """Launches a batch. The observations are read before it returns."""
+
+    def finish(self) -> Finished:
+        """Waits for the batch. Its arrays stay valid until the slot starts again."""
+
+
+class Answered(NamedTuple):
+    slot: int
+    policy_logits_BA: Rows
+    outcomes_BO: Rows
+    version: int
+    """Of the weights that computed it."""
+
+
+@dataclass
+class BatchCounts:
+    """Throughput of a pipeline, and how well it used the device."""
+
+    num_batches: int = 0
+    num_rows: int = 0
+    num_computed: int = 0
+    """Rows with padding: num_rows / num_computed is the batch fill."""
+    busy_s: float = 0.0
+    """Time in which the device had a batch to compute."""
+    queued_s: float = 0.0
+    """Sum over batches of the time on the device behind the batch before."""
+
+
+class Pipeline:
+    """As many batches in flight as there are streams."""
+
+    def __init__(self, evaluator: Evaluator, streams: Sequence[Stream]) -> None:
+        self.counts = BatchCounts()
+        self._evaluator = evaluator
+        self._idle = deque(streams)
+        self._in_flight: deque[tuple[Stream, int, int]] = deque()
+        self._last_end_s = float("-inf")
+
+    @property
+    def version(self) -> int:
+        """Of the weights that will compute the next submitted batch."""
+        return self._evaluator.version
+
+    @property
+    def num_in_flight(self) -> int:
+        return len(self._in_flight)
+
+    @property
+    def has_room(self) -> bool:
+        return bool(self._idle)
+
+    def load(self, state: State, version: int) -> None:
+        """Replaces the weights for batches submitted from now on."""
+        self._evaluator.load(state, version)
+
+    def submit(self, slot: int, observations_BN: Observations) -> None:
+        """Launches a batch; the observations are read before this returns.
+
+        The answer of a slot stays valid until the slot is submitted again.
+        """
+        if not self.has_room:
+            raise Inconsistent(
+                f"a pipeline with {self.num_in_flight} batches in flight has no room for another; "
+                "collect one first"
+            )
+        stream = self._idle.popleft()
+        stream.start(slot, observations_BN)
+        self._in_flight.append((stream, slot, self.version))
+
+    def collect(self) -> Answered:
+        """Waits for the oldest batch in flight."""
+        if not self._in_flight:
+            raise Inconsistent("a pipeline with nothing in flight has nothing to collect")
+        stream, slot, version = self._in_flight.popleft()
+        finished = stream.finish()
+        self._idle.append(stream)
+        self._count(finished)
+        return Answered(slot, finished.policy_logits_BA, finished.outcomes_BO, version)
+
+    def _count(self, finished: Finished) -> None:
+        counts, before_s = self.counts, self._last_end_s
+        counts.num_batches += 1
+        counts.num_rows += len(finished.outcomes_BO)
+        counts.num_computed += finished.num_computed
+        counts.busy_s += max(0.0, finished.end_s - max(finished.begin_s, before_s))
+        counts.queued_s += max(0.0, min(before_s, finished.end_s) - finished.begin_s)
+        self._last_end_s = max(before_s, finished.end_s)
+
+
+class CallingStream:
+    """Calls an evaluator in the thread of the caller."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def start(self, slot: int, observations_BN: Observations) -> None:
+        begin_s = time.perf_counter()
+        logits_BA, outcomes_BO = self._evaluator(observations_BN)
+        self._finished = Finished(
+            logits_BA, outcomes_BO, len(observations_BN), begin_s, time.perf_counter()
+        )
+
+    def finish(self) -> Finished:
+        return self._finished
+
+
+def lockstep(evaluator: Evaluator) -> Pipeline:
+    """A pipeline of one stream: `submit` computes the batch."""
+    return Pipeline(evaluator, [CallingStream(evaluator)])

@@ -1,7 +1,6 @@
-"""Trained networks, ready to judge positions: of a run, or of a file of weights.
+"""Evaluators from trained weights: of a run, of a file, or the shipped ones.
 
-Where ONNX Runtime answers and there is a graph beside the weights, torch is neither needed nor
-loaded.
+With ONNX Runtime and a graph beside the weights, torch is neither needed nor imported.
 """
 
 import re
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMS = "write best, run:NAME[@STEP] or file:PATH"
 MOST_DIGITS = 100
-"""Of a number in a player's text; Python refuses to read thousands."""
+"""Of a number in a player's text; Python refuses thousands."""
 MOST_SHOWN = 100
 """Characters of a player's text in an error about its length."""
 
@@ -41,7 +40,7 @@ def load_network(
 ) -> "tuple[Network, int]":
     """The network of a run with its newest good weights, or those of a step, and their version.
 
-    An error says so where they are for another game than the run's, or than `game`.
+    Weights of another game than the run's, or than `game`, are an error.
     """
     network, version = network_of(weights_of_run(run, step), find(run).game(game))
     if game is not None:
@@ -50,7 +49,7 @@ def load_network(
 
 
 def weights_of_run(run: str, step: int | None = None) -> Weights:
-    """The newest good weights of a run, or those of a step. OlderWeights warns where newer ones are
+    """The newest good weights of a run, or those of a step. OlderWeights warns if newer ones are
     damaged."""
     store = WeightsStore(find(run).weights)
     if step is not None:
@@ -81,7 +80,7 @@ def weights_named(source: str, game: Game) -> Weights:
 
 
 def load_named(source: str, game: Game, device: str = "auto", called: str = "") -> Evaluator:
-    """An evaluator with such weights. An error in the name says what it is `called`."""
+    """An evaluator with such weights. Errors refer to the name as `called`."""
     kind, place, step = parts_of(source, called or repr(source))
     if kind == "file":
         return load_file(Path(place), game, device=device)
@@ -89,7 +88,7 @@ def load_named(source: str, game: Game, device: str = "auto", called: str = "") 
 
 
 def parts_of(source: str, called: str) -> tuple[str, str, int | None]:
-    """What names weights, taken apart: best, run or file; best, the run or the path; the step."""
+    """Parses a name of weights: its kind (best, run, file), the run or path, and the step."""
     kind, _, place = source.partition(":")
     if source == BEST:
         return BEST, BEST, None
@@ -107,7 +106,7 @@ def parts_of(source: str, called: str) -> tuple[str, str, int | None]:
 
 
 def network_of(weights: Weights, game: Game) -> "tuple[Network, int]":
-    # Only now: they load torch.
+    # Imported here: they load torch.
     from torch import from_numpy
 
     from zerofleet.nets import from_spec
@@ -131,8 +130,8 @@ def load(
 ) -> Evaluator:
     """An evaluator with the weights of a run: the newest good ones, or those of a step.
 
-    `load("best", game="gomoku")`, or a game with its options, has those that come with zerofleet.
-    It can be given to zf.search.analyse and zf.selfplay.play.
+    `load("best", game="gomoku")`, or with a game and its options, loads the shipped weights.
+    zf.search.analyse and zf.selfplay.play take the result.
     """
     game = get(game) if isinstance(game, str) else game
     if run == BEST:
@@ -154,7 +153,7 @@ def load_file(
     device: str = "auto",
     num_threads: int = 1,
 ) -> Evaluator:
-    """An evaluator with the weights of a safetensors file such as a run's, its manifest beside."""
+    """An evaluator with the weights of a safetensors file; its manifest lies beside it."""
     weights = read_weights(path, str(path))
     return evaluator_of(weights, game, path.parent, kind, device, num_threads)
 
@@ -167,10 +166,10 @@ def evaluator_of(
     device: str,
     num_threads: int,
 ) -> Evaluator:
-    """With the graph of that folder, where it has one and ONNX Runtime answers; else with torch."""
+    """With ONNX Runtime and the graph of that folder if possible, else with torch."""
     spec = NetworkSpec.from_dict(weights.spec)
     refuse_mismatch(spec, game)
-    if answers_by_onnx(kind, device) and has_graph(graph_folder):
+    if uses_onnx(kind, device) and has_graph(graph_folder):
         needed("onnxruntime", "zerofleet[play]")
         from zerofleet.infer.onnx_evaluator import OnnxEvaluator
 
@@ -183,22 +182,22 @@ def evaluator_of(
             "pip install 'zerofleet[train]'"
         )
     needed("torch", "zerofleet[train]")
-    # Only now: it loads torch.
+    # Imported here: it loads torch.
     from zerofleet.infer.make import make_evaluator
 
     network, version = network_of(weights, game)
     return make_evaluator(network, kind, device, num_threads, version, compiles=False)
 
 
-def answers_by_onnx(kind: EvaluatorKind, device: str) -> bool:
-    """Whether ONNX Runtime is what answers on a device: on a CPU, and where there is no torch."""
+def uses_onnx(kind: EvaluatorKind, device: str) -> bool:
+    """Whether ONNX Runtime evaluates on a device: on a CPU, and where torch is not installed."""
     if kind not in ("auto", "onnx"):
         return False
     if device == "cpu" or (device == "auto" and not has_torch()):
         return True
     needed("torch", "zerofleet[train]")
-    # Only now: it loads torch.
-    from zerofleet.infer.device import pick_device
+    # Imported here: it loads torch.
+    from zerofleet.infer.devices import pick_device
 
     return pick_device(device).type == "cpu"
 

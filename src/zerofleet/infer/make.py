@@ -1,13 +1,12 @@
-"""Picks the evaluator that is fastest on a device, and the way to keep it busy."""
+"""Picks the fastest evaluator on a device, and the pipeline that keeps it busy."""
 
 import torch
 
 from zerofleet.errors import Unsupported
 from zerofleet.infer.cuda_evaluator import CudaEvaluator
-from zerofleet.infer.device import pick_device
-from zerofleet.infer.evaluator import Evaluator, EvaluatorKind
+from zerofleet.infer.devices import pick_device
+from zerofleet.infer.evaluator import Evaluator, EvaluatorKind, Pipeline, lockstep
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator
-from zerofleet.infer.pipeline import Pipeline, lockstep
 from zerofleet.infer.torch_evaluator import TorchEvaluator
 from zerofleet.nets import Network
 from zerofleet.nets.onnx import exported
@@ -24,10 +23,9 @@ def make_evaluator(
     """An evaluator with a network's weights.
 
     `auto` is ONNX Runtime on a CPU, which is up to three times as fast as torch for small batches
-    and about as fast for large ones, and torch elsewhere and for a network that is not exported
-    (`Network.exports_onnx`). `num_threads` are those of the CPU; torch
-    has one number of threads for the whole process, which is then set. `compiles` is for CUDA: see
-    CudaEvaluator.
+    and about as fast for large ones. It is torch elsewhere, and for a network that is not exported
+    (`Network.exports_onnx`). `num_threads` is for the CPU; torch has one thread count per process,
+    which this sets. `compiles` is for CUDA: see CudaEvaluator.
     """
     picked = pick_device(device)
     if kind not in ("auto", "torch", "onnx"):
@@ -44,9 +42,9 @@ def make_evaluator(
 
 
 def make_pipeline(evaluator: Evaluator, num_slots: int, rows_per_slot: int) -> Pipeline:
-    """Several batches in flight on a GPU that can; elsewhere the caller computes each by itself.
+    """Several batches in flight on CUDA; elsewhere the caller computes each.
 
-    There are so many slots for batches of about so many rows: for self-play its groups.
+    Self-play has a slot per group, with batches of about `rows_per_slot` rows.
     """
     if isinstance(evaluator, CudaEvaluator):
         return evaluator.pipeline(num_slots, rows_per_slot)

@@ -30,18 +30,18 @@ REFUSALS = (
     runtime.NotImplemented,
     runtime.RuntimeException,
 )
-"""What ONNX Runtime raises for a graph that it cannot compute."""
+"""What ONNX Runtime raises for a graph that it cannot run."""
 
 INPUT, OUTPUTS = "observations", ["policy_logits", "outcomes"]
 
 ERRORS_ONLY = 3
-"""A level of ONNX Runtime's log."""
+"""A log level of ONNX Runtime."""
 
 
 class OnnxEvaluator:
-    """Answers with a graph and the weights that are put into it, which `load` replaces.
+    """Evaluates with a graph and its weights, which `load` replaces.
 
-    New weights cost building a session: some 10 to 30 ms for the networks that come with zerofleet.
+    New weights need a new session: 10 to 30 ms for the built-in networks.
     """
 
     def __init__(self, graph: Graph, state: State, num_threads: int = 1, version: int = 0) -> None:
@@ -73,15 +73,15 @@ class OnnxEvaluator:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.num_threads
         options.inter_op_num_threads = 1
-        # Warnings are about what its optimiser leaves as it is; errors are raised.
+        # Its warnings are about missed optimisations; errors are raised.
         options.log_severity_level = ERRORS_ONLY
-        # Threads that wait for work are not to take a core from search or training.
+        # Idle threads must not spin: search and training need the cores.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # A graph may come from others: of files it is to read none.
+        # A graph may come from elsewhere: it must not read files.
         options.add_session_config_entry(
             "session.model_external_initializers_file_folder_path", os.devnull
         )
-        # The session copies them.
+        # The session copies the values.
         values = [as_array(arrays[name], dtype) for name, dtype in self._graph.inputs.items()]
         options.add_external_initializers(
             list(self._graph.inputs),
@@ -96,7 +96,9 @@ class OnnxEvaluator:
         takes = [each.name for each in session.get_inputs()]
         gives = [each.name for each in session.get_outputs()]
         if takes != [INPUT] or not set(OUTPUTS) <= set(gives):
-            raise self._refusal(f"it takes {takes} and gives {gives}, not {[INPUT]} and {OUTPUTS}")
+            raise self._refusal(
+                f"it has inputs {takes} and outputs {gives}, not {[INPUT]} and {OUTPUTS}"
+            )
         return session
 
     def _refusal(self, reason: object) -> BadBytes:
@@ -104,6 +106,6 @@ class OnnxEvaluator:
 
 
 def as_array(weight: Any, dtype: str) -> NDArray[Any]:
-    """An array as it is, or a tensor, perhaps of a GPU that trains."""
+    """A numpy array as it is, or a torch tensor, perhaps on a GPU."""
     array = weight if isinstance(weight, np.ndarray) else weight.cpu()
     return np.asarray(array, dtype, order="C")

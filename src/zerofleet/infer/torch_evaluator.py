@@ -1,4 +1,4 @@
-"""Evaluates with torch, in float32: on a CPU or Apple's MPS.
+"""Evaluates with torch in float32, on a CPU or Apple's MPS.
 
 Shapes: B observations, N bytes of an observation.
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zerofleet.errors import TooLarge, Unsupported
-from zerofleet.infer.device import pick_device
+from zerofleet.infer.devices import pick_device
 from zerofleet.infer.evaluator import (
     Observations,
     Rows,
@@ -25,7 +25,7 @@ from zerofleet.nets.network import InferenceNetwork
 
 
 class TorchEvaluator:
-    """Answers with a copy of a network's weights, which `load` replaces."""
+    """Evaluates with a copy of a network's weights, which `load` replaces."""
 
     def __init__(self, network: Network, device: str = "cpu", version: int = 0) -> None:
         self.device = pick_device(device)
@@ -36,7 +36,7 @@ class TorchEvaluator:
         self._network = from_spec(network.spec)
         self._network.load_state_dict(network.state_dict())
         self._shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
-        self._answers = InferenceNetwork(self._network).eval().to(self.device)
+        self._inference = InferenceNetwork(self._network).eval().to(self.device)
         if self.device.type != "mps":
             put_channels_last(self._network)
         self._lock = threading.Lock()
@@ -49,8 +49,8 @@ class TorchEvaluator:
         rows_BN = checked_observations(observations_BN, self._num_bytes)
         try:
             with self._lock, torch.inference_mode():
-                answers = self._answers(torch.from_numpy(np.array(rows_BN)).to(self.device))
-                return as_rows(answers[0]), as_rows(answers[1])
+                outputs = self._inference(torch.from_numpy(np.array(rows_BN)).to(self.device))
+                return as_rows(outputs[0]), as_rows(outputs[1])
         except torch.OutOfMemoryError as error:
             raise out_of_memory(self.device, len(rows_BN)) from error
 
@@ -63,7 +63,7 @@ class TorchEvaluator:
 
 
 def put_channels_last(network: Network) -> None:
-    """Lays the weights of convolutions out as CPUs read them fastest."""
+    """Puts convolution weights into the layout that is fastest on CPUs."""
     for parameter in network.parameters():
         if parameter.ndim == 4:
             parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
@@ -73,8 +73,8 @@ def as_tensor(weight: Tensor | NDArray[Any]) -> Tensor:
     return weight if isinstance(weight, Tensor) else torch.from_numpy(np.array(weight))
 
 
-def as_rows(answer: Tensor) -> Rows:
-    rows: Rows = np.ascontiguousarray(answer.float().cpu().numpy())
+def as_rows(output: Tensor) -> Rows:
+    rows: Rows = np.ascontiguousarray(output.float().cpu().numpy())
     return rows
 
 
