@@ -1,4 +1,4 @@
-"""Sizes of batches: which is taken, what is tried, and that a second start need not try again."""
+"""Batch sizes: which one is picked, which are measured, and that a second start measures none."""
 
 import json
 
@@ -18,7 +18,7 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("rates", "size"),
+    ("throughputs", "size"),
     [
         ({256: 100.0, 512: 190.0, 1024: 200.0}, 512),
         ({256: 100.0, 512: 180.0, 1024: 200.0}, 1024),  # a ninth more
@@ -29,21 +29,21 @@ def cache(tmp_path, monkeypatch):
         ({8192: 1.0}, 8192),
     ],
 )
-def test_a_size_is_doubled_as_long_as_that_gains_a_tenth(rates, size):
-    assert Calibration(rates, was_kept=False).size_for() == size
+def test_a_size_is_doubled_as_long_as_that_gains_a_tenth(throughputs, size):
+    assert Calibration(throughputs, was_kept=False).size_for() == size
 
 
 @pytest.mark.parametrize(("wanted_per_s", "size"), [(90, 256), (105, 256), (120, 512), (300, 1024)])
-def test_a_rate_that_nobody_wants_is_no_reason_for_a_larger_size(wanted_per_s, size):
-    rates = {256: 100.0, 512: 190.0, 1024: 400.0}
-    assert Calibration(rates, was_kept=False).size_for(wanted_per_s) == size
+def test_throughput_beyond_what_search_wants_is_no_reason_for_a_larger_size(wanted_per_s, size):
+    throughputs = {256: 100.0, 512: 190.0, 1024: 400.0}
+    assert Calibration(throughputs, was_kept=False).size_for(wanted_per_s) == size
 
 
-def test_a_person_reads_all_rates():
-    rates = {1024: 510_000.0, 256: 9_450.0, 512: 498_000.0}
+def test_the_text_has_all_throughputs():
+    throughputs = {1024: 510_000.0, 256: 9_450.0, 512: 498_000.0}
     said = "256: 9.4 k/s, 512: 498 k/s, 1,024: 510 k/s"
-    assert str(Calibration(rates, was_kept=False)) == said
-    assert str(Calibration(rates, was_kept=True)) == f"measured before; {said}"
+    assert str(Calibration(throughputs, was_kept=False)) == said
+    assert str(Calibration(throughputs, was_kept=True)) == f"measured before; {said}"
 
 
 class SlowStarter:
@@ -77,15 +77,15 @@ class SlowStarter:
         return Answered(self.slots.pop(0), zeros, zeros, 0)
 
 
-def test_a_rate_is_rows_per_second_without_the_start_and_leaves_nothing_under_way(monkeypatch):
+def test_throughput_omits_the_warm_up_and_leaves_nothing_in_flight(monkeypatch):
     pipeline = SlowStarter()
     monkeypatch.setattr(calibration, "time", pipeline)
-    rate = calibration.throughput_of(pipeline, np.zeros((8, 4), np.uint8), calibration.MEASURED_S)
-    assert rate == pytest.approx(8 / 0.002)
+    per_s = calibration.throughput_of(pipeline, np.zeros((8, 4), np.uint8), calibration.MEASURED_S)
+    assert per_s == pytest.approx(8 / 0.002)
     assert pipeline.num_in_flight == 0
 
 
-def test_every_size_is_tried_once_and_a_second_start_reads_what_was_found(
+def test_every_size_is_tried_once_and_a_second_start_reads_the_measurements(
     cache, make_network, monkeypatch
 ):
     monkeypatch.setattr(calibration, "WARM_UP_S", 0.0)
@@ -93,7 +93,7 @@ def test_every_size_is_tried_once_and_a_second_start_reads_what_was_found(
     game, network = zf.games.get("connect4"), make_network(1)
     first = calibrate(game, network, "torch", "cpu")
     assert sorted(first.throughputs) == list(CPU_SIZES)
-    assert all(rate > 0 for rate in first.throughputs.values())
+    assert all(each > 0 for each in first.throughputs.values())
     assert not first.was_kept
     (path,) = cache.iterdir()
     second = calibrate(game, network, "torch", "cpu")

@@ -1,4 +1,4 @@
-"""What a GPU answers, by calls and with batches in flight. bench/gpu has larger networks."""
+"""CudaEvaluator, by calls and with batches in flight. bench/gpu has larger networks."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from zerofleet.infer import calibration
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA GPU here")
 
 TOLERANCE = 0.15
-"""Of bfloat16, for logits of a few units; those of two networks are further apart."""
+"""Of bfloat16 for logits of a few units; two networks differ by more."""
 
 
 @pytest.fixture(params=[False, True], ids=["graphs", "compiled"])
@@ -39,12 +39,12 @@ def test_calls_of_any_size_are_answered_as_the_network_does(evaluator, observati
         evaluator(observations_BN[:, :-1])
 
 
-def test_what_stays_in_float32_is_multiplied_as_tf32(make_network, exact_matmul):
+def test_float32_matmuls_use_tf32(make_network, exact_matmul):
     infer.CudaEvaluator(make_network(1), torch.device("cuda"))
     assert torch.backends.cuda.matmul.fp32_precision == "tf32"
 
 
-def test_batches_under_way_are_each_answered_by_one_version(
+def test_batches_in_flight_are_each_answered_by_one_version(
     evaluator, make_network, observations_BN, expected
 ):
     pipeline = evaluator.pipeline(num_slots=4, rows_per_slot=300, num_streams=2)
@@ -117,5 +117,5 @@ def test_all_sizes_for_a_gpu_are_tried_once(make_network, tmp_path, monkeypatch)
     game, network = zf.games.get("connect4"), make_network(1)
     found = calibration.calibrate(game, network, device="cuda")
     assert sorted(found.throughputs) == list(calibration.GPU_SIZES)
-    assert all(rate > 10_000 for rate in found.throughputs.values())
+    assert all(each > 10_000 for each in found.throughputs.values())
     assert calibration.calibrate(game, network, device="cuda").was_kept

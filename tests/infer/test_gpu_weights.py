@@ -1,4 +1,4 @@
-"""Weights as a GPU reads them answer as the network does; tried in float32 on a CPU."""
+"""Fused GPU weights compute what the network computes; in float32 on a CPU."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from zerofleet.infer.gpu_weights import GpuWeights
 
 
 def network_of(game_name, preset, seed):
-    """A network that has seen something: its norms too are not as they were made."""
+    """A network whose weights and norms are not the initial ones."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     network = nets.build(zf.games.get(game_name), preset).eval()

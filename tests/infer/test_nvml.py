@@ -77,7 +77,7 @@ def test_figures_are_those_that_the_driver_reports_for_the_gpu_of_that_uuid(tmp_
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA GPU here")
-def test_a_machine_without_the_driver_is_told_that_nvml_is_missing():
+def test_without_the_driver_the_message_says_that_nvml_is_missing():
     pytest.importorskip("pynvml")
     with pytest.raises(Unsupported, match="NVML has no GPU-1-2: NVML Shared Library Not Found"):
         open_gauge("GPU-1-2")

@@ -1,4 +1,4 @@
-"""How bytes become the first layer's numbers, by hand."""
+"""Observation bytes become the features that are expected by hand."""
 
 import pytest
 import torch

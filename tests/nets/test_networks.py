@@ -86,7 +86,7 @@ def test_all_weights_learn_with_the_auxiliary_heads_on(game_and_network, observe
     outcome_B = torch.randint(len(game.outcomes), (64,))
     output, loss = losses_of(network.train(), observations_BN, policy_B, outcome_B)
     batch = make_batch(reply_B=policy_B, final_observation_BN=observations_BN)
-    auxiliary = nets.auxiliary_losses(network, output, batch)
+    auxiliary = network.auxiliary_losses(output, batch)
     assert auxiliary.keys() == output.auxiliary.keys()
     (loss + sum(each.value for each in auxiliary.values())).backward()
     for name, parameter in network.named_parameters():

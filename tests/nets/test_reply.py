@@ -27,13 +27,13 @@ def test_a_network_can_be_built_without_auxiliary_heads(make_batch):
     output = network(torch.zeros(2, 43, dtype=torch.uint8))
     assert output.auxiliary == {}
     batch = make_batch(torch.zeros(2, dtype=torch.int64), torch.zeros(2, 43, dtype=torch.uint8))
-    assert nets.auxiliary_losses(network, output, batch) == {}
+    assert network.auxiliary_losses(output, batch) == {}
 
 
 def loss_of(network, make_batch, replies, logits_BA):
     output = nets.Output(torch.zeros(1), torch.zeros(1), {"reply": logits_BA})
     batch = make_batch(torch.tensor(replies), torch.zeros(len(replies), 43, dtype=torch.uint8))
-    return nets.auxiliary_losses(network, output, batch)["reply"].value.item()
+    return network.auxiliary_losses(output, batch)["reply"].value.item()
 
 
 def test_the_loss_is_the_mean_over_rows_that_have_a_reply(network, make_batch):

@@ -14,7 +14,6 @@ from zerofleet.nets.network import (
     Network,
     NetworkOptions,
     Output,
-    auxiliary_losses,
     mean_over,
 )
 from zerofleet.nets.onnx import export_onnx
@@ -27,7 +26,6 @@ __all__ = [
     "NetworkOptions",
     "NetworkSpec",
     "Output",
-    "auxiliary_losses",
     "build",
     "export_onnx",
     "from_spec",

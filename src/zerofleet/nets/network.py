@@ -113,11 +113,6 @@ class Network(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
 
-def auxiliary_losses(network: Network, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
-    """The auxiliary losses of a network by head, unweighted."""
-    return network.auxiliary_losses(output, batch)
-
-
 class InferenceNetwork(nn.Module):
     """A network as evaluators run it: no auxiliary heads, float32, outcomes as probabilities."""
 

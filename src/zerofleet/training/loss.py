@@ -11,7 +11,7 @@ from torch import Tensor
 
 from zerofleet.config import TrainConfig, unknown_name
 from zerofleet.errors import BadText, Inconsistent, Unsupported
-from zerofleet.nets import Mean, Network, Output, auxiliary_losses, mean_over
+from zerofleet.nets import Mean, Network, Output, mean_over
 from zerofleet.training.unpack import TensorBatch
 
 ILLEGAL_LOGIT = -1e9
@@ -89,7 +89,7 @@ def compute_losses(
     gap_BO = log_outcomes_BO.detach().exp() - batch.outcome_target_BO
     all_B = torch.ones_like(outcome_cross_entropy_B)
 
-    auxiliary = auxiliary_losses(network, output, batch)
+    auxiliary = network.auxiliary_losses(output, batch)
     custom = {
         name: mean_of(name, term(output, batch), all_B) for name, term in (terms or {}).items()
     }

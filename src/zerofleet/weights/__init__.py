@@ -1,4 +1,4 @@
-"""Versioned weights: published, found, checked before use. Bytes only: no network is known here."""
+"""Versioned weights: published, loaded, verified before use. Tensors are numpy arrays; no torch."""
 
 from zerofleet.weights.best import BestWeights, all_best, best_folder, best_of, find_best
 from zerofleet.weights.graph import Graph, has_graph, read_graph, remove_graph, write_graph

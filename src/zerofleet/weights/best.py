@@ -1,14 +1,15 @@
-"""The weights that come with zerofleet: for each game or variant the best ones that were trained.
+"""The shipped weights: the best trained ones of each game or variant.
 
     weights/gomoku-9/
       weights.safetensors   the network
-      weights.json          its manifest: hash, and what network and game it is for
-      graph.onnx            the network without its weights, for who has no torch; graph.json beside
+      weights.json          its manifest: hash, network and game
+      graph.onnx            the network without its weights, for inference without torch
+      graph.json            its manifest
       config.yaml           the settings of the run that trained it
-      about.json            how long it was trained on what, and how strong it was measured to be
+      about.json            training time, hardware, and measured strength
 
-A checkout has them in weights/, an installed package in zerofleet/best/. scripts/keep-weights puts
-them there.
+A checkout has them in weights/, an installed package in zerofleet/best/. scripts/keep-weights
+writes them.
 """
 
 import json
@@ -25,7 +26,7 @@ TENSORS, MANIFEST = "weights.safetensors", "weights.json"
 
 @dataclass(frozen=True)
 class BestWeights:
-    """Weights that came with zerofleet, and the game that they are for."""
+    """Shipped weights and their game."""
 
     path: Path
     """Of the safetensors file."""
@@ -38,17 +39,17 @@ class BestWeights:
 
 
 def best_folder() -> Path:
-    """The folder with a folder of weights per variant: in the package, or in a checkout."""
+    """The folder of all shipped weights, in the package or in a checkout."""
     return own_folder("best", "weights", "weights")
 
 
 def all_best() -> list[BestWeights]:
-    """All that there are, by the names of their folders."""
+    """All shipped weights, sorted by folder."""
     return [read_manifest(path) for path in sorted(best_folder().glob(f"*/{MANIFEST}"))]
 
 
 def find_best(game: str, options: Mapping[str, str]) -> BestWeights | None:
-    """Those of a game with these options, if it has any."""
+    """The shipped weights of a game with these options, if any."""
     for best in all_best():
         if (best.game, best.options) == (game, options):
             return best
@@ -56,7 +57,7 @@ def find_best(game: str, options: Mapping[str, str]) -> BestWeights | None:
 
 
 def best_of(game: str, options: Mapping[str, str]) -> BestWeights:
-    """The same; an error names the games that have some."""
+    """The same, or Unsupported with the games that have some."""
     best = find_best(game, options)
     if best is None:
         known = "; ".join(map(str, all_best())) or "none"

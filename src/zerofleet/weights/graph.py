@@ -1,4 +1,4 @@
-"""A network's computation as ONNX, without its weights: what answers where there is no torch.
+"""A network as an ONNX graph without its weights, for inference without torch.
 
     graph.onnx   takes any version of the weights of one network, as external initialisers
     graph.json   its manifest: hash, the network's spec, the tensors of its weights
@@ -18,22 +18,22 @@ from zerofleet.weights.store import BadWeights
 
 GRAPH, GRAPH_MANIFEST = "graph.onnx", "graph.json"
 DTYPES = ("float32", "float64", "float16", "int64", "int32", "int8", "uint8", "bool")
-"""What a graph may take weights as."""
+"""Of the weights that a graph may take."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """`spec` says what network it is of, in the words of whoever made it."""
+    """A graph and the NetworkSpec that it was exported from, as a dict."""
 
     onnx: bytes
     spec: dict[str, Any]
     shapes: dict[str, list[int]]
-    """Of all tensors of the network's weights."""
+    """Of all tensors of the network's state dict."""
     inputs: dict[str, str]
-    """The tensors that it takes, each with its dtype; auxiliary heads, for one, are not in it."""
+    """The dtype of each tensor that the graph takes; auxiliary heads are not among them."""
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """Names and contents, in the order in which they are to be written."""
+        """Names and contents, in the order of writing."""
         manifest = {
             "sha256": hashlib.sha256(self.onnx).hexdigest(),
             "num_bytes": len(self.onnx),
@@ -46,13 +46,13 @@ class Graph:
 
 
 def write_graph(folder: Path, graph: Graph) -> None:
-    """Writes the graph whole, then its manifest, over what is there."""
+    """Writes the graph, then its manifest; replaces older ones."""
     for name, data in graph.files():
         write_whole(folder / name, data)
 
 
 def remove_graph(folder: Path) -> None:
-    """Leaves a folder without a graph, the manifest going first."""
+    """Removes the manifest, then the graph."""
     for name in (GRAPH_MANIFEST, GRAPH):
         (folder / name).unlink(missing_ok=True)
 
@@ -63,7 +63,7 @@ def has_graph(folder: Path) -> bool:
 
 
 def read_graph(folder: Path) -> Graph:
-    """The graph of a folder, checked. BadWeights names what is wrong with it."""
+    """The graph of a folder, verified. BadWeights names the fault."""
     path = folder / GRAPH
     try:
         manifest = json.loads((folder / GRAPH_MANIFEST).read_text())

@@ -1,7 +1,7 @@
-"""What a network is, apart from its weights: kind, options, and the game that it is for.
+"""What a network is, apart from its weights: kind, options, and its game.
 
-A spec goes beside the weights as JSON. It is enough to build the network again, and to tell that
-weights belong to another game, board size or network.
+A spec lies beside the weights as JSON. The network can be built from it, and weights of another
+game, board size or network are refused by it.
 """
 
 from typing import Any, Self
@@ -14,19 +14,19 @@ from zerofleet.games import Game
 OptionValue = bool | int | float
 
 FORMAT = 1
-"""Grows when weights of the same spec would mean something else."""
+"""Grows when weights of the same spec change their meaning."""
 
 
 class NetworkSpec(BaseModel):
-    """Frozen. `spec.to_dict()` and `NetworkSpec.from_dict(values)` are each other's opposite."""
+    """Frozen. `NetworkSpec.from_dict(spec.to_dict())` equals `spec`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: int = FORMAT
     kind: str
-    """The architecture: board, zones, cards, places, points or bytes."""
+    """The architecture: board, zones, cards, places, points, bytes, or a registered one."""
     options: dict[str, OptionValue]
-    """All options that the kind had when the spec was written."""
+    """All options of the kind, as of when the spec was written."""
     game: str
     game_options: dict[str, str]
     num_actions: int
@@ -46,7 +46,7 @@ class NetworkSpec(BaseModel):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dict that can be written as JSON."""
+        """Plain values, for JSON."""
         return self.model_dump()
 
     @classmethod
@@ -75,8 +75,8 @@ class NetworkSpec(BaseModel):
 def refuse_mismatch(spec: NetworkSpec, wanted: Game | NetworkSpec) -> None:
     """Raises Inconsistent, naming both sides, unless weights of this spec fit what is wanted.
 
-    A game is fitted by weights that were made for it with the same options; a spec, besides that,
-    by weights of the same network.
+    Weights fit a game if they are of the same game and options; they fit a spec if the network is
+    the same too.
     """
     if isinstance(wanted, Game):
         wanted = NetworkSpec.of(wanted, spec.kind, spec.options)

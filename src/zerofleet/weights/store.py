@@ -1,8 +1,8 @@
 """A folder of versions: one safetensors file and one manifest each, the manifest written last.
 
-A version without its manifest was never published. A file whose hash differs from its manifest, or
-that holds a number that is not finite, is refused by name; whoever served an older version goes on
-with it. OlderWeights says so to whoever asks for the newest.
+A version without a manifest was never published. A file whose hash differs from its manifest, or
+with a number that is not finite, is refused by name. Whoever asks for the newest version gets an
+older good one then, and the warning OlderWeights.
 """
 
 import hashlib
@@ -27,17 +27,17 @@ Tensors = dict[str, NDArray[Any]]
 
 
 class BadWeights(ZerofleetError, ValueError):
-    """Weights that must not be used; the text names the version and the fault."""
+    """Weights that must not be used; the message names the version and the fault."""
 
 
 class OlderWeights(ZerofleetError, UserWarning):
-    """The newest weights are damaged and older ones are used, which the text names. A warning;
-    an error for `refusing_older_weights`."""
+    """The newest weights are damaged; the message names the older ones in use. A warning, and an
+    error within `refusing_older_weights`."""
 
 
 @contextmanager
 def refusing_older_weights() -> Iterator[None]:
-    """For results that would be those of other weights than their name says."""
+    """Makes OlderWeights an error, for results that must be of the weights that they name."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", OlderWeights)
         yield
@@ -45,7 +45,7 @@ def refusing_older_weights() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Weights:
-    """One version. `spec` says what network they are for, in the words of whoever made them."""
+    """One version, with its NetworkSpec as a dict."""
 
     version: int
     spec: dict[str, Any]
@@ -53,14 +53,14 @@ class Weights:
 
 
 class WeightsStore:
-    """A folder of versions, and what matches have shown of each."""
+    """A folder of versions, with the ratings of each."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def publish(self, weights: Weights) -> None:
-        """Writes a version whole, then its manifest. One that is there already is replaced: steps
-        that are done again make their version again."""
+        """Writes a version, then its manifest. Replaces the version of a step that is done again
+        after a resume."""
         self.folder.mkdir(parents=True, exist_ok=True)
         data = save_tensors(weights.tensors)
         write_whole(self.tensors_path(weights.version), data)
@@ -74,12 +74,12 @@ class WeightsStore:
         write_whole(self._manifest_path(weights.version), text.encode())
 
     def versions(self) -> list[int]:
-        """The versions that were published, ascending."""
+        """The published versions, ascending."""
         stems = (path.stem for path in self.folder.glob("[0-9]*.json"))
         return sorted(int(stem) for stem in stems if stem.isdecimal())
 
     def load(self, version: int) -> Weights:
-        """A version, checked: hash and finite numbers. BadWeights names what is wrong."""
+        """A version, verified: hash and finite numbers. BadWeights names the fault."""
         if version not in self.versions():
             known = ", ".join(map(str, self.versions())) or "none"
             raise BadWeights(f"{self.folder} has no weights of step {version}; it has: {known}")
@@ -89,7 +89,7 @@ class WeightsStore:
         return weights
 
     def load_newest(self) -> tuple[Weights | None, list[str]]:
-        """The newest good version, if any, and what was wrong with newer ones."""
+        """The newest good version, if any, and the faults of newer ones."""
         faults: list[str] = []
         for version in reversed(self.versions()):
             try:
@@ -99,32 +99,32 @@ class WeightsStore:
         return None, faults
 
     def keep(self, version: int) -> None:
-        """Never forgets it from now on; what matches have shown of it stays."""
+        """Protects a version from `forget_all_but`. Its ratings stay."""
         if not self._rating_path(version).exists():
             self._write_ratings(version, [])
 
     def add_rating(self, version: int, result: Mapping[str, Any]) -> None:
-        """Puts what a match has shown beside the weights, after what others have."""
+        """Appends the result of a match to the ratings of a version."""
         self._write_ratings(version, [*self.ratings(version), result])
 
     def ratings(self, version: int) -> list[dict[str, Any]]:
-        """What matches have shown of a version, in order; none where it was never rated."""
+        """The results of matches of a version, in order; empty if it was never rated."""
         path = self._rating_path(version)
         try:
-            found: list[dict[str, Any]] = json.loads(path.read_bytes()) if path.exists() else []
+            results: list[dict[str, Any]] = json.loads(path.read_bytes()) if path.exists() else []
         except ValueError as error:
             raise BadBytes(f"{path} is damaged: {error}; remove it") from None
-        return found
+        return results
 
     def forget_all_but(self, keep: Collection[int]) -> None:
-        """Removes versions, but none that was rated or is to be kept."""
+        """Removes versions, except rated ones and those to keep."""
         for version in set(self.versions()) - set(keep):
             if not self._rating_path(version).exists():
                 self._manifest_path(version).unlink()
                 self.tensors_path(version).unlink()
 
     def forget_after(self, version: int) -> None:
-        """Removes all later versions, rated or not: their steps are made again."""
+        """Removes all later versions, rated or not: a resumed run does their steps again."""
         for later in self.versions():
             if later > version:
                 self._manifest_path(later).unlink()
@@ -145,7 +145,7 @@ class WeightsStore:
 
 
 def read_weights(path: Path, name: str) -> Weights:
-    """A safetensors file whose manifest, a .json file, lies beside it. Errors call it `name`."""
+    """Reads a safetensors file with its manifest (.json) beside it. Errors call it `name`."""
     if path.exists() and not path.is_file():
         raise BadWeights(f"{name} refused: {path} is no file")  # a device may never end
     try:
