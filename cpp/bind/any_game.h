@@ -77,7 +77,7 @@ class AnySearch {
     // Needs a number that gather gave and that was not answered yet. False where a number in the
     // evaluation is not finite.
     virtual bool absorb(int slot, const Evaluation& evaluation) = 0;
-    // Goes on with an evaluator of the core for at most so many leaves.
+    // Searches with an evaluator of the core for at most so many leaves.
     virtual void run(CoreEvaluator& evaluator, int num_leaves) = 0;
     virtual RootResult result() = 0;
 };

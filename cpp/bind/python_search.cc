@@ -212,7 +212,7 @@ void bind_search(nb::module_& m) {
              "Begins no further simulations of any search, or of those whose root is proven; each "
              "still ends those in flight, and has one at least. Not for Gumbel roots.")
         .def("run", &PySearchBatch::run, "num_leaves"_a,
-             "Goes on for at most so many leaves of each.")
+             "Searches for at most so many leaves of each.")
         .def("gather", &PySearchBatch::gather,
              "The observations of all leaves to be evaluated next; there may be none this time.")
         .def("absorb", &PySearchBatch::absorb, "policy_logits"_a.noconvert(),

@@ -4,7 +4,7 @@
 //
 // Dice are chance. A new game opens with a roll that is never a double: each player throws one die,
 // and the higher starts with both. Each later turn begins with one of the 21 rolls. One checker
-// move is one action; the same player goes on until the dice are used. A player who cannot move
+// move is one action; the same player moves until the dice are used. A player who cannot move
 // loses the turn without an action.
 //
 // Each distinct result of a turn is reached by exactly one sequence of actions. Sources never rise

@@ -53,7 +53,7 @@ inline uint8_t proof_plies(const Tree& tree, const Node& node) {
     return plies;
 }
 
-// Whether a solved decision node, over in so many plies, goes on by this edge: one that is worth
+// Whether a solved decision node, over in so many plies, continues by this edge: one that is worth
 // what the node is, of wins a shortest, of losses a longest. Draws are all alike.
 inline bool decides(const Node& node, const Edge& edge, uint8_t plies) {
     return edge.solved && edge.mean_first_player == node.mean_first_player &&

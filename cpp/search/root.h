@@ -317,7 +317,7 @@ class SearchRoot {
     }
 
     // The best action, then the most visited line, down to the first roll of dice. A solved node
-    // goes on by an action that decides it, so a proven win ends in one, as soon as is proven.
+    // continues by an action that decides it, so a proven win ends in one, as soon as is proven.
     void follow_best(const Tree& tree, RootResult& result) const {
         uint32_t index = index_;
         while (index != kNoIndex && tree.node(index).kind != NodeKind::chance) {

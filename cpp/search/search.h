@@ -358,7 +358,8 @@ class Search {
         return answers_.find_priors(simulation);
     }
 
-    // Puts an evaluation to use: the simulation ends at the node evaluated, or goes on with priors.
+    // Puts an evaluation to use: the simulation ends at the node evaluated, or continues with
+    // priors.
     void apply(Simulation& simulation) {
         if (simulation.purpose == Purpose::priors) {
             simulation.has_row = true;

@@ -26,8 +26,8 @@ class TurnSearch {
     explicit TurnSearch(const Facts& facts)
         : facts_(&facts), outcomes_(facts), observation_(facts.observation_bytes) {}
 
-    // Starts on a position in which a player decides. False where it goes on with what is known of
-    // the turn. Where the turn has more positions than memory may be had for, those that are not
+    // Starts on a position in which a player decides. False where it continues with what is known
+    // of the turn. Where the turn has more positions than memory may be had for, those that are not
     // followed up are evaluated as they are.
     bool begin(const P& root, uint64_t max_bytes) {
         root_ = find(root);

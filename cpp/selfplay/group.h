@@ -64,7 +64,7 @@ class Group final : public AnyGroup {
         num_leaves_ += rows_.size();
     }
 
-    // Each game takes its answer and goes on at once, so that its tree comes out of memory once.
+    // Each game takes its answer and continues at once, so that its tree comes out of memory once.
     int64_t play_on(const float* policy_logits, const float* outcomes_observer,
                     uint64_t version) override {
         memory_.version = version;

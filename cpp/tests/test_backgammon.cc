@@ -212,10 +212,10 @@ Board random_board(Rng& rng, int checkers, int lowest, int highest) {
     for (auto* side : {&board.own, &board.other}) {
         const auto& against = side == &board.own ? board.other : board.own;
         for (int i = 0; i < checkers; ++i) {
-            const uint32_t fate = rng.below(12);
-            int slot = fate == 0   ? 25
-                       : fate == 1 ? 0
-                                   : lowest + int(rng.below(uint32_t(highest - lowest + 1)));
+            const uint32_t drawn = rng.below(12);
+            int slot = drawn == 0   ? 25
+                       : drawn == 1 ? 0
+                                    : lowest + int(rng.below(uint32_t(highest - lowest + 1)));
             if (slot >= 1 && slot <= 24 && against[25 - slot] > 0) slot = 0;
             ++(*side)[slot];
         }

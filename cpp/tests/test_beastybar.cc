@@ -67,7 +67,7 @@ BeastyBar resampled(BeastyBar position, int player, uint64_t seed) {
     return position;
 }
 
-// What lies open after player 0 plays on this queue, with cards enough that the game goes on:
+// What lies open after player 0 plays on this queue, with cards enough that the game is not over:
 // "queue | bar | That's It".
 std::string after(const std::string& queue, const std::string& action) {
     std::string others;

@@ -146,7 +146,7 @@ class MetricsLog:
                 self._disk.write(partial(sink.write, record))
 
     def rewind(self, step: int) -> None:
-        """Removes the records of later steps: whoever goes on from a checkpoint does them again."""
+        """Removes the records of later steps: a run that resumes repeats them."""
         with self._lock:
             kept = b"".join(
                 line

@@ -65,7 +65,7 @@ def has_deal(game: Game) -> bool:
 
 
 def random_opening(game: Game, rng: Random, begin: Sequence[int] = ()) -> list[int]:
-    """An opening, then random actions after which the game goes on."""
+    """An opening, then random actions that do not end the game."""
     for _ in range(100):
         position = game.new_position()
         actions = list(begin)

@@ -16,7 +16,7 @@ def self_play_cells(
 ) -> tuple[str, str, str]:
     if status is None:
         # A deterministic run has no status: clocks are not the same every time.
-        return UNKNOWN, "by turns" if config.run.deterministic else "starting", ""
+        return UNKNOWN, "lockstep" if config.run.deterministic else "starting", ""
     so_far = f"{status['games']:,} games"
     if status["truncated"]:
         so_far += f"\n{status['truncated']:,} truncated"

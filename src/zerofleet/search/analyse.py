@@ -128,7 +128,7 @@ class RunningSearch:
         return self._batch.finished
 
     def gather(self) -> Observations:
-        """Goes on until there are leaves to evaluate, uint8 [B, N]; there may be none."""
+        """Searches until there are leaves to evaluate, uint8 [B, N]; there may be none."""
         if self._deadline is not None:
             self._batch.stop(only_solved=time.monotonic() < self._deadline)
         if self._has_evaluator:

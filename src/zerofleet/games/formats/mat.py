@@ -200,7 +200,7 @@ class Reading:
 
 
 def write(records: Sequence[GameRecord]) -> str:
-    """All games as one session for money: a match of 0 points, whose score goes on."""
+    """All games as one session for money: a match of 0 points, with a running score."""
     variants = {str(record.game) for record in records}
     if len(variants) > 1:
         raise Inconsistent(f"a match is of one game, not of {', '.join(sorted(variants))}")

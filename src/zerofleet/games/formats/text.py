@@ -92,7 +92,7 @@ def actions_of(start: Position, moves: str) -> tuple[int, ...]:
 
 
 def actions_of_move(position: Position, text: str) -> tuple[int, ...]:
-    """One action as `write` has it, else a whole turn: `2/off` can be read both ways."""
+    """One action as `write` has it, else a whole turn: `2/off` can be read as either."""
     try:
         return (position.action_from_text(text),)
     except ZerofleetError:
