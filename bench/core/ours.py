@@ -54,10 +54,16 @@ def random_position(game, num_plies, seed):
 
 
 def selfplay(name, num_simulations, num_games=64, num_threads=1):
-    """Self-play of many games at once by the hash evaluator, nothing remembered or kept."""
+    """Self-play of many games at once by the hash evaluator: no exploration, cache or reuse."""
     return _core.SelfPlay(
         zf.games.get(name),
-        {"num_simulations": num_simulations, "cache_bytes": 0, "reuse_tree": False},
+        {
+            "num_simulations": num_simulations,
+            "dirichlet_epsilon": 0,
+            "forced_playouts": 0,
+            "cache_bytes": 0,
+            "reuse_tree": False,
+        },
         num_groups=2 * num_threads,
         games_per_group=num_games // 2,
         num_threads=num_threads,

@@ -26,7 +26,12 @@ from zerofleet.infer.calibration import throughput_of
 from zerofleet.infer.devices import open_gauges
 from zerofleet.selfplay.worker import Worker
 
-RANDOM = {"dirichlet_epsilon": 0.25, "temperature_drop_move": 6, "final_temperature": 0.2}
+RANDOM = {
+    "dirichlet_epsilon": 0.25,
+    "forced_playouts": 0,
+    "temperature_drop_move": 6,
+    "final_temperature": 0.2,
+}
 PUCT_200 = {"num_simulations": 200, **RANDOM}
 GUMBEL_32 = {"num_simulations": 32, "root": "gumbel"}
 

@@ -33,6 +33,8 @@ def play_games(game, evaluator, num_games, seed, **settings):
         num_groups=1,
         games_per_group=num_games,
         seed=seed,
+        dirichlet_epsilon=0,
+        forced_playouts=0,
         **settings,
     )
     for data in playing:

@@ -1,6 +1,7 @@
 // Binds searches, in steps that Python takes, so that Ctrl-C gets through between them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -178,6 +179,16 @@ PyTurnEnds turn_ends(const std::vector<const PyPosition*>& positions,
             to_numpy<1>(std::move(ends.reward_of_the_turn), {count})};
 }
 
+nb::typed<nb::dict, nb::str, nb::object> analysis_settings() {
+    nb::dict differing;
+    for (const Setting<SearchOptions>& each : kSearchSettings) {
+        const SettingValue value = setting_of(analysis_options(), each);
+        if (value != setting_of(SearchOptions{}, each))
+            differing[std::string(each.name).c_str()] = nb::cast(value);
+    }
+    return differing;
+}
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -239,7 +250,23 @@ void bind_search(nb::module_& m) {
           "Every way to end the turn that each position begins; what is hidden is drawn anew "
           "num_draws times.");
 
-    m.def("search_settings", [] { return setting_names(search_settings()); });
+    nb::class_<SettingFacts>(m, "Setting", "A setting of a search or of self-play.")
+        .def_ro("name", &SettingFacts::name)
+        .def_ro("kind", &SettingFacts::kind, "int, float, bool or choice.")
+        .def_ro("default", &SettingFacts::value)
+        .def_ro("least", &SettingFacts::least, "Of a number.")
+        .def_ro("most", &SettingFacts::most, "Of a number.")
+        .def_ro("above_least", &SettingFacts::above_least, "Then `least` itself is refused.")
+        .def_ro("choices", &SettingFacts::choices, "Of a choice.")
+        .def_ro("selfplay", &SettingFacts::selfplay, "Whether self-play reads it.")
+        .def_ro("doc", &SettingFacts::doc, "What it is, and what it trades.");
+
+    m.def(
+        "search_settings", [] { return setting_facts<SearchOptions>(kSearchSettings); },
+        "The settings of a search; see cpp/search/options.h.");
+
+    m.def("analysis_settings", &analysis_settings,
+          "Where analysis, matches and ratings differ from the defaults: they do not explore.");
 }
 
 }  // namespace zf

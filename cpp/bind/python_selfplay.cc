@@ -133,6 +133,10 @@ void bind_selfplay(nb::module_& m) {
         "signature", [](const PyGame& game) { return game.core->signature(); }, "game"_a,
         "A hash of a fixed set of episodes; see cpp/selfplay/signature.h.");
 
+    m.def(
+        "selfplay_settings", [] { return setting_facts<SelfPlayOptions>(kSelfPlaySettings); },
+        "The settings of self-play beside those of its search; see cpp/selfplay/options.h.");
+
     nb::class_<SelfPlayCounts>(m, "SelfPlayCounts", "What was done since the start.")
         .def_ro("num_simulations", &SelfPlayCounts::num_simulations)
         .def_ro("num_decisions", &SelfPlayCounts::num_decisions)

@@ -1,8 +1,10 @@
-// The settings of a search and of self-play by name, with what each may be.
+// The settings of a search and of self-play, set and read by name as other languages do.
 #pragma once
 
-#include <cmath>
+#include <charconv>
 #include <cstdint>
+#include <cstdlib>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,61 +19,6 @@ namespace zf {
 
 // A value as other languages give it.
 using SettingValue = std::variant<bool, int64_t, double, std::string>;
-
-template <class Options>
-struct Setting {
-    using Field = std::variant<float Options::*, uint32_t Options::*, uint64_t Options::*,
-                               bool Options::*, RootKind Options::*, OpponentNodes Options::*>;
-    Setting(std::string name, Field field, double least, double most)
-        : name(std::move(name)), field(field), least(least), most(most) {}
-    Setting(std::string name, Field field, std::vector<std::string> words)
-        : name(std::move(name)), field(field), least(0), most(0), words(std::move(words)) {}
-
-    std::string name;
-    Field field;
-    double least, most;              // of numbers
-    std::vector<std::string> words;  // of the others: the value's name, by its number
-};
-
-inline constexpr double kMostCount = 4294967295.0, kMostBytes = 0x1p40;
-
-inline const std::vector<Setting<SearchOptions>>& search_settings() {
-    constexpr double kManyLeaves = 65536;
-    static const std::vector<Setting<SearchOptions>> settings = {
-        {"num_simulations", &SearchOptions::num_simulations, 1, kMostCount - 1},
-        {"root", &SearchOptions::root, std::vector<std::string>{"puct", "gumbel"}},
-        {"c_puct", &SearchOptions::c_puct, 0, 1e6},
-        {"fpu_reduction", &SearchOptions::fpu_reduction, 0, 2},
-        {"dirichlet_epsilon", &SearchOptions::dirichlet_epsilon, 0, 1},
-        {"dirichlet_alpha", &SearchOptions::dirichlet_alpha, 0, 1e6},
-        {"forced_playouts", &SearchOptions::forced_playouts, 0, 1e6},
-        {"prove", &SearchOptions::prove, std::vector<std::string>{"False", "True"}},
-        {"opponent_nodes", &SearchOptions::opponent_nodes,
-         std::vector<std::string>{"pooled", "per_hand"}},
-        {"max_considered", &SearchOptions::max_considered, 0, 65535},
-        {"gumbel_scale", &SearchOptions::gumbel_scale, 0, 1e6},
-        {"gumbel_c_visit", &SearchOptions::gumbel_c_visit, 0, 1e6},
-        {"gumbel_c_scale", &SearchOptions::gumbel_c_scale, 0, 1e6},
-        {"max_leaves", &SearchOptions::max_leaves, 1, kManyLeaves},
-        {"max_bytes", &SearchOptions::max_bytes, 1, kMostBytes},
-    };
-    return settings;
-}
-
-// Those of self-play beside the settings of its search.
-inline const std::vector<Setting<SelfPlayOptions>>& selfplay_settings() {
-    static const std::vector<Setting<SelfPlayOptions>> settings = {
-        {"full_search_probability", &SelfPlayOptions::full_search_probability, 0, 1},
-        {"fast_simulations", &SelfPlayOptions::fast_simulations, 1, kMostCount - 1},
-        {"afterstates", &SelfPlayOptions::afterstates, std::vector<std::string>{"False", "True"}},
-        {"temperature", &SelfPlayOptions::temperature, 0, 1e6},
-        {"final_temperature", &SelfPlayOptions::final_temperature, 0, 1e6},
-        {"temperature_drop_move", &SelfPlayOptions::temperature_drop_move, 0, kMostCount},
-        {"reuse_tree", &SelfPlayOptions::reuse_tree, std::vector<std::string>{"False", "True"}},
-        {"cache_bytes", &SelfPlayOptions::cache_bytes, 0, kMostBytes},
-    };
-    return settings;
-}
 
 // A number as people write it: 800, 0.25, 1e+06.
 inline std::string number_text(double number) {
@@ -88,18 +35,11 @@ inline std::string value_text(const SettingValue& value) {
 }
 
 template <class Options>
-const Setting<Options>* find_setting(const std::vector<Setting<Options>>& settings,
+const Setting<Options>* find_setting(std::span<const Setting<Options>> settings,
                                      const std::string& name) {
     for (const Setting<Options>& each : settings)
         if (each.name == name) return &each;
     return nullptr;
-}
-
-template <class Options>
-std::vector<std::string> setting_names(const std::vector<Setting<Options>>& settings) {
-    std::vector<std::string> names;
-    for (const Setting<Options>& each : settings) names.push_back(each.name);
-    return names;
 }
 
 // Sets one setting, or says what it may be.
@@ -107,60 +47,118 @@ template <class Options>
 Result<void> set_setting(Options& options, const Setting<Options>& setting,
                          const SettingValue& value) {
     const auto refuse = [&](const std::string& right) {
-        return Error{Error::Kind::bad_text,
-                     setting.name + " must be " + right + ", got " + value_text(value)};
+        return Error{Error::Kind::bad_text, std::string(setting.name) + " must be " + right +
+                                                ", got " + value_text(value)};
     };
-    if (!setting.words.empty()) {
-        const std::string word = std::holds_alternative<std::string>(value)
-                                     ? std::get<std::string>(value)
-                                     : value_text(value);
-        const auto found = std::find(setting.words.begin(), setting.words.end(), word);
-        if (found == setting.words.end())
-            return refuse(setting.words[0] + " or " + setting.words[1]);
-        const int index = int(found - setting.words.begin());
+    const auto assign = [&](auto given) {
         std::visit(
             [&](auto field) {
                 using T = std::decay_t<decltype(options.*field)>;
-                options.*field = static_cast<T>(index);
+                options.*field = static_cast<T>(given);
             },
             setting.field);
-        return {};
+        return Result<void>();
+    };
+    if (std::holds_alternative<bool Options::*>(setting.field)) {
+        const bool* truth = std::get_if<bool>(&value);
+        if (!truth) return refuse("False or True");
+        return assign(*truth);
+    }
+    if (!setting.choices.empty()) {
+        const std::string* word = std::get_if<std::string>(&value);
+        for (size_t i = 0; word && i < setting.choices.size(); ++i)
+            if (setting.choices[i] == *word) return assign(i);
+        std::string choices;
+        for (const std::string_view each : setting.choices)
+            choices += (choices.empty() ? "" : " or ") + std::string(each);
+        return refuse(choices);
     }
     const bool whole = !std::holds_alternative<float Options::*>(setting.field);
-    const std::string range = std::string(whole ? "a whole number" : "a number") + " from " +
+    const std::string range = std::string(whole ? "a whole number " : "a number ") +
+                              (setting.above_least ? "above " : "from ") +
                               number_text(setting.least) + " to " + number_text(setting.most);
     const int64_t* integer = std::get_if<int64_t>(&value);
     const double* real = std::get_if<double>(&value);
     if (!integer && (whole || !real)) return refuse(range);
     const double number = integer ? double(*integer) : *real;
     if (!(number >= setting.least && number <= setting.most)) return refuse(range);
-    std::visit(
-        [&](auto field) {
-            using T = std::decay_t<decltype(options.*field)>;
-            options.*field = static_cast<T>(number);
-        },
-        setting.field);
-    return {};
+    if (setting.above_least && number == setting.least) return refuse(range);
+    return assign(number);
 }
 
-// The same by name; an unknown name gets those that are known, nearest first.
+// The value that a setting has in some options. A float becomes the shortest decimal that gives it.
+template <class Options>
+SettingValue setting_of(const Options& options, const Setting<Options>& setting) {
+    return std::visit(
+        [&](auto field) -> SettingValue {
+            const auto value = options.*field;
+            using T = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<T, bool>) return value;
+            if constexpr (std::is_enum_v<T>) return std::string(setting.choices[size_t(value)]);
+            if constexpr (std::is_same_v<T, float>) {
+                char text[32] = {};
+                std::to_chars(text, text + sizeof text - 1, value);
+                return std::strtod(text, nullptr);
+            }
+            return int64_t(value);
+        },
+        setting.field);
+}
+
+// A row of a table of settings as other languages read it.
+struct SettingFacts {
+    std::string name, kind;  // kind: int, float, bool or choice
+    SettingValue value;      // the default
+    double least, most;
+    bool above_least;
+    std::vector<std::string> choices;
+    bool selfplay;
+    std::string doc;
+};
+
+template <class Options>
+std::vector<SettingFacts> setting_facts(std::span<const Setting<Options>> settings) {
+    std::vector<SettingFacts> all;
+    for (const Setting<Options>& each : settings) {
+        const std::string kind = std::holds_alternative<bool Options::*>(each.field)    ? "bool"
+                                 : std::holds_alternative<float Options::*>(each.field) ? "float"
+                                 : each.choices.empty()                                 ? "int"
+                                                                                        : "choice";
+        all.push_back({std::string(each.name),
+                       kind,
+                       setting_of(Options{}, each),
+                       each.least,
+                       each.most,
+                       each.above_least,
+                       {each.choices.begin(), each.choices.end()},
+                       each.selfplay,
+                       std::string(each.doc)});
+    }
+    return all;
+}
+
+// Sets a setting by its name; an unknown name gets those that are
+// known, nearest first.
 inline Result<void> set_search_setting(SearchOptions& options, const std::string& name,
                                        const SettingValue& value) {
-    if (const auto* setting = find_setting(search_settings(), name))
+    if (const auto* setting = find_setting<SearchOptions>(kSearchSettings, name))
         return set_setting(options, *setting, value);
-    return Error{Error::Kind::unsupported,
-                 unknown_name("search setting", name, setting_names(search_settings()))};
+    std::vector<std::string> known;
+    for (const auto& each : kSearchSettings) known.emplace_back(each.name);
+    return Error{Error::Kind::unsupported, unknown_name("search setting", name, known)};
 }
 
 // Of self-play or of its search.
 inline Result<void> set_selfplay_setting(SelfPlayOptions& options, const std::string& name,
                                          const SettingValue& value) {
-    if (const auto* setting = find_setting(selfplay_settings(), name))
+    if (const auto* setting = find_setting<SelfPlayOptions>(kSelfPlaySettings, name))
         return set_setting(options, *setting, value);
-    if (const auto* setting = find_setting(search_settings(), name))
-        return set_setting(options.search, *setting, value);
-    std::vector<std::string> known = setting_names(selfplay_settings());
-    for (const std::string& each : setting_names(search_settings())) known.push_back(each);
+    const auto* setting = find_setting<SearchOptions>(kSearchSettings, name);
+    if (setting && setting->selfplay) return set_setting(options.search, *setting, value);
+    std::vector<std::string> known;
+    for (const auto& each : kSelfPlaySettings) known.emplace_back(each.name);
+    for (const auto& each : kSearchSettings)
+        if (each.selfplay) known.emplace_back(each.name);
     return Error{Error::Kind::unsupported, unknown_name("self-play setting", name, known)};
 }
 

@@ -48,7 +48,7 @@ const char* zf_show(const char* name, uint32_t name_length, const char* text, ui
     return position ? give((*position)->picture()) : fail(position.error());
 }
 
-// Plain Monte Carlo tree search: the best action's text.
+// Plain Monte Carlo tree search, without exploration: the best action's text.
 ZF_EXPORT(zf_best_action)
 const char* zf_best_action(const char* name, uint32_t name_length, const char* text,
                            uint32_t length, uint32_t num_simulations, uint32_t seed) {
@@ -56,7 +56,7 @@ const char* zf_best_action(const char* name, uint32_t name_length, const char* t
     if (!game) return fail(game.error());
     const auto position = (*game)->from_text({text, length});
     if (!position) return fail(position.error());
-    zf::SearchOptions options;
+    zf::SearchOptions options = zf::analysis_options();
     options.num_simulations = num_simulations;
     const auto search = (*game)->make_search();
     const zf::Result<void> begun = search->begin(**position, options, seed);

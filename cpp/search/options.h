@@ -1,52 +1,173 @@
-// Settings of a search, and what each one trades.
+// The settings of a search: each with its default, its bounds and what it trades. This is their
+// only declaration; Python's types, the sections of a run's config and docs/settings.md are made
+// from it by scripts/write-settings.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
 
 namespace zf {
 
 enum class RootKind : uint8_t { puct, gumbel };
+inline constexpr std::string_view kRootNames[] = {"puct", "gumbel"};
 
-// How an opponent's decision is remembered where its hand is hidden: one set of statistics for all
-// hands drawn for it, or one for each.
 enum class OpponentNodes : uint8_t { pooled, per_hand };
+inline constexpr std::string_view kOpponentNodesNames[] = {"pooled", "per_hand"};
 
+// The defaults are those of self-play, which explores. kSearchSettings says what each is for.
 struct SearchOptions {
-    // Simulations per search. Doubling it roughly doubles the cost of a move.
     uint32_t num_simulations = 200;
     RootKind root = RootKind::puct;
-    // Weight of the prior against the values found. Larger looks wider, smaller deeper. 0: what the
-    // game's facts say.
     float c_puct = 0;
-    // How much worse than its parent an action not yet tried is thought to be, times the square
-    // root of the prior share already tried. 0 tries everything early.
     float fpu_reduction = 0.2f;
-    // Share of Dirichlet noise mixed into the root's priors (PUCT). 0 for play at full strength.
-    float dirichlet_epsilon = 0;
-    // Concentration of that noise; smaller is more peaked. 0: 10 divided by the number of legal
-    // actions.
+    float dirichlet_epsilon = 0.25f;
     float dirichlet_alpha = 0;
-    // Root actions that were tried get at least sqrt(this * prior * simulations) visits (PUCT), so
-    // that what noise has raised is really looked at; the policy target takes away what only this
-    // caused. It is done without noise too. 0 is off.
-    float forced_playouts = 0;
-    // Prove wins and losses where nothing is hidden. Costs little; off only to test the search
-    // bare.
+    float forced_playouts = 2;
     bool prove = true;
     OpponentNodes opponent_nodes = OpponentNodes::pooled;
-    // Gumbel: root actions that get a look, 0 for as many as the simulations can tell apart.
     uint32_t max_considered = 0;
-    // Gumbel: scale of the noise that draws candidates; 0 takes the best by prior.
     float gumbel_scale = 1;
-    // Gumbel: how strongly values found move the policy: (c_visit + most visits) * c_scale * value.
     float gumbel_c_visit = 50;
     float gumbel_c_scale = 0.5f;
-    // Leaves of this search that may be out for evaluation at once, kept apart by virtual loss.
-    // More is faster for one position and a little weaker per simulation.
     uint32_t max_leaves = 1;
-    // Memory of the tree. When it is reached the tree stops growing: the search ends early and says
-    // so.
-    uint64_t max_bytes = 1ULL << 30;
+    uint64_t max_bytes = 1 << 26;
+};
+
+// The same search without any exploration.
+constexpr SearchOptions without_exploration(SearchOptions options) {
+    options.dirichlet_epsilon = 0;
+    options.forced_playouts = 0;
+    options.gumbel_scale = 0;
+    return options;
+}
+
+// For analysis, matches and ratings: nothing is explored, every action is visited early so that no
+// win hides behind a small prior, and one tree may take the memory that self-play has for sixteen.
+constexpr SearchOptions analysis_options() {
+    SearchOptions options = without_exploration({});
+    options.fpu_reduction = 0;
+    options.max_bytes = 1 << 30;
+    return options;
+}
+
+// What one member of an options struct is called, what it may be and what it trades.
+template <class Options>
+struct Setting {
+    std::string_view name = {};
+    std::variant<float Options::*, uint32_t Options::*, uint64_t Options::*, bool Options::*,
+                 RootKind Options::*, OpponentNodes Options::*>
+        field = static_cast<bool Options::*>(nullptr);
+    double least = 0, most = 0;                      // of a number
+    bool above_least = false;                        // then `least` itself is refused
+    std::span<const std::string_view> choices = {};  // of an enumeration: its values' names
+    bool selfplay = true;                            // whether self-play reads it
+    std::string_view doc = {};
+};
+
+inline constexpr double kMostCount = 4294967294.0;  // UINT32_MAX is no count
+inline constexpr double kMostBytes = 0x1p40;
+inline constexpr double kMostWeight = 1e6;
+
+inline constexpr Setting<SearchOptions> kSearchSettings[] = {
+    {.name = "num_simulations",
+     .field = &SearchOptions::num_simulations,
+     .least = 1,
+     .most = kMostCount,
+     .doc = "Simulations per search. Doubling them roughly doubles the cost of a game and improves "
+            "its policy targets."},
+    {.name = "root",
+     .field = &SearchOptions::root,
+     .choices = kRootNames,
+     .doc =
+         "puct: PUCT at the root, as AlphaZero. gumbel: Gumbel AlphaZero with sequential halving, "
+         "which improves the policy with few simulations but has no temperature and no tree "
+         "reuse."},
+    {.name = "c_puct",
+     .field = &SearchOptions::c_puct,
+     .least = 0,
+     .most = kMostWeight,
+     .doc = "PUCT exploration constant. Larger searches wider, smaller deeper. 0: the game's own "
+            "constant."},
+    {.name = "fpu_reduction",
+     .field = &SearchOptions::fpu_reduction,
+     .least = 0,
+     .most = 2,
+     .doc = "First-play-urgency reduction: an unvisited action counts as its parent's value minus "
+            "this times the square root of the visited prior mass. Larger searches deeper where "
+            "priors are good and misses more where they are not; 0 visits every action early."},
+    {.name = "dirichlet_epsilon",
+     .field = &SearchOptions::dirichlet_epsilon,
+     .least = 0,
+     .most = 1,
+     .doc = "Weight of the Dirichlet noise at the root (PUCT). More discovers what the network "
+            "overlooks and spends visits on bad actions. 0: no noise."},
+    {.name = "dirichlet_alpha",
+     .field = &SearchOptions::dirichlet_alpha,
+     .least = 0,
+     .most = kMostWeight,
+     .doc =
+         "Concentration of the Dirichlet noise; smaller puts it on fewer actions. 0: 10 / number "
+         "of legal actions."},
+    {.name = "forced_playouts",
+     .field = &SearchOptions::forced_playouts,
+     .least = 0,
+     .most = kMostWeight,
+     .doc =
+         "Forced playouts (KataGo, PUCT): a visited root action gets at least sqrt(this * prior * "
+         "visits) visits, with or without noise; policy-target pruning removes them from the "
+         "target. More explores and costs visits. 0: off."},
+    {.name = "prove",
+     .field = &SearchOptions::prove,
+     .doc = "Prove wins and losses in the tree where nothing is hidden. Costs little; off only to "
+            "measure the bare search."},
+    {.name = "opponent_nodes",
+     .field = &SearchOptions::opponent_nodes,
+     .choices = kOpponentNodesNames,
+     .doc =
+         "The opponent's decision nodes where its hand is hidden. pooled: one node for all sampled "
+         "hands, which gathers visits faster. per_hand: one node per hand, which tells hands "
+         "apart."},
+    {.name = "max_considered",
+     .field = &SearchOptions::max_considered,
+     .least = 0,
+     .most = 65535,
+     .doc =
+         "Gumbel: root actions that are considered. Fewer get more simulations each. 0: at least "
+         "16, and more where each still gets a visit per round of halving."},
+    {.name = "gumbel_scale",
+     .field = &SearchOptions::gumbel_scale,
+     .least = 0,
+     .most = kMostWeight,
+     .doc = "Gumbel: scale of the noise that samples the considered actions. More explores, less "
+            "plays stronger games. 0: the best by prior."},
+    {.name = "gumbel_c_visit",
+     .field = &SearchOptions::gumbel_c_visit,
+     .least = 0,
+     .most = kMostWeight,
+     .doc = "Gumbel: a value moves the improved policy by (gumbel_c_visit + largest visit count) * "
+            "gumbel_c_scale * value. Larger trusts the search over the network."},
+    {.name = "gumbel_c_scale",
+     .field = &SearchOptions::gumbel_c_scale,
+     .least = 0,
+     .most = kMostWeight,
+     .doc = "Gumbel: see gumbel_c_visit. Larger trusts the search over the network."},
+    {.name = "max_leaves",
+     .field = &SearchOptions::max_leaves,
+     .least = 1,
+     .most = 65536,
+     .selfplay = false,
+     .doc =
+         "Leaves of one search in flight at once, kept apart by virtual loss. More is faster with "
+         "a callable evaluator and a little weaker per simulation."},
+    {.name = "max_bytes",
+     .field = &SearchOptions::max_bytes,
+     .least = 1,
+     .most = kMostBytes,
+     .doc =
+         "Memory of one tree; self-play has one tree per game. Less saves memory, but a full tree "
+         "ends its search early."},
 };
 
 }  // namespace zf

@@ -14,8 +14,8 @@
 namespace zf {
 
 struct SelectionRule {
-    float c_puct = 1.25f;
-    float fpu_reduction = 0.2f;
+    float c_puct = 0;
+    float fpu_reduction = 0;
 };
 
 // Turns a value between the first player's view and this player's.

@@ -38,10 +38,8 @@ class TreeDecider {
                 rng.uniform() < options_.full_search_probability;
         SearchOptions search = options_.search;
         if (!full_) {
+            search = without_exploration(search);
             search.num_simulations = options_.fast_simulations;
-            search.dirichlet_epsilon = 0;
-            search.forced_playouts = 0;
-            search.gumbel_scale = 0;
         }
         const uint64_t seed = rng.next();
         EvaluationCache* cache = memory.cache.get();

@@ -1,4 +1,5 @@
-// Settings of self-play, and what each one trades.
+// The settings of self-play beside those of its search: each with its default, its bounds and what
+// it trades. See search/options.h for what is made from them.
 #pragma once
 
 #include <cstdint>
@@ -7,32 +8,77 @@
 
 namespace zf {
 
+// kSelfPlaySettings says what each is for.
 struct SelfPlayOptions {
-    // The search of a decision that gives a policy target.
     SearchOptions search;
-    // Share of decisions that get it. The others get a cheap search without exploration, whose
-    // policy is not trained on: more games, so more results to learn values from, for the same
-    // work.
     float full_search_probability = 1;
     uint32_t fast_simulations = 32;
-    // Instead of a search, evaluate every end of the turn (see turn_search.h): as many evaluations
-    // as there are ends, and a policy for every decision. Only where nothing is hidden.
     bool afterstates = false;
-    // Actions are drawn in proportion to visits^(1/temperature); after so many turns of a game in
-    // which there was something to decide final_temperature holds. Higher plays more varied and
-    // weaker games. 0 plays the best action. A Gumbel root draws by itself and takes no
-    // temperature.
     float temperature = 1;
-    float final_temperature = 0;
     uint32_t temperature_drop_move = 30;
-    // Keep the part of the tree that was played into (PUCT, nothing hidden).
+    float final_temperature = 0;
     bool reuse_tree = true;
-    // Memory for remembered evaluations, shared by all groups of games and taken as it fills. 0
-    // remembers none.
     uint64_t cache_bytes = 1 << 28;
     uint64_t seed = 1;
     // Which start of which worker this is: one half of every episode's id.
     uint64_t worker = 0;
+};
+
+inline constexpr Setting<SelfPlayOptions> kSelfPlaySettings[] = {
+    {.name = "full_search_probability",
+     .field = &SelfPlayOptions::full_search_probability,
+     .least = 0,
+     .most = 1,
+     .above_least = true,
+     .doc =
+         "Playout-cap randomisation (KataGo): probability that a move gets a full search, which "
+         "explores and gives a policy target. The other moves get a fast search: less gives more "
+         "games and value targets for the same work, and fewer policy targets."},
+    {.name = "fast_simulations",
+     .field = &SelfPlayOptions::fast_simulations,
+     .least = 1,
+     .most = kMostCount,
+     .doc = "Simulations of a fast search. Fewer give more games, of weaker play."},
+    {.name = "afterstates",
+     .field = &SelfPlayOptions::afterstates,
+     .doc = "Afterstate evaluation of whole turns instead of a search: one evaluation of each "
+            "position in which the turn can end. Only where nothing is hidden; for games such as "
+            "backgammon, where a turn is several decisions and a small search hardly sees its end. "
+            "gumbel_c_visit and gumbel_c_scale set how sharply the policy prefers higher values, "
+            "max_bytes bounds a turn; other search settings, full_search_probability, "
+            "fast_simulations and cache_bytes have no effect."},
+    {.name = "temperature",
+     .field = &SelfPlayOptions::temperature,
+     .least = 0,
+     .most = kMostWeight,
+     .doc = "Actions are sampled in proportion to visits ** (1 / temperature) (PUCT, afterstates). "
+            "Higher plays more varied and weaker games. 0: the best action."},
+    {.name = "temperature_drop_move",
+     .field = &SelfPlayOptions::temperature_drop_move,
+     .least = 0,
+     .most = kMostCount,
+     .doc =
+         "Turns with a decision after which final_temperature holds; a turn is all that a player "
+         "does before the opponent or chance acts. Later gives more varied and weaker games."},
+    {.name = "final_temperature",
+     .field = &SelfPlayOptions::final_temperature,
+     .least = 0,
+     .most = kMostWeight,
+     .doc = "Temperature after temperature_drop_move turns. Lower plays stronger, so that results "
+            "are better value targets. 0: the best action."},
+    {.name = "reuse_tree",
+     .field = &SelfPlayOptions::reuse_tree,
+     .doc =
+         "Keep the subtree of the action played (PUCT, nothing hidden). More visits for the same "
+         "work, larger trees."},
+    {.name = "cache_bytes",
+     .field = &SelfPlayOptions::cache_bytes,
+     .least = 0,
+     .most = kMostBytes,
+     .doc = "Memory of the evaluation cache, shared by all games of a process and allocated as it "
+            "fills. More pays where games share openings and the network is slow. 0: no cache, "
+            "except for the opponent's priors where hands are hidden: per game, 512 bytes per "
+            "simulation, at most 16 MiB."},
 };
 
 }  // namespace zf

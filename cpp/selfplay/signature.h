@@ -20,16 +20,33 @@ inline std::string signature(
     const std::function<std::unique_ptr<AnyGroup>(const SelfPlayOptions&)>& make_group) {
     ByteWriter all;
     for (const RootKind root : {RootKind::puct, RootKind::gumbel}) {
-        SelfPlayOptions options;
-        options.search.root = root;
-        options.search.num_simulations = root == RootKind::puct ? 40 : 16;
-        options.search.dirichlet_epsilon = 0.25f;
-        options.search.forced_playouts = 2;
-        options.full_search_probability = 0.5f;
-        options.fast_simulations = 8;
-        options.temperature_drop_move = 10;
-        options.cache_bytes = 1 << 16;
-        options.seed = 2026;
+        // Every option is stated, so that a new default does not change what the signature plays.
+        const SelfPlayOptions options{
+            .search = {.num_simulations = root == RootKind::puct ? 40u : 16u,
+                       .root = root,
+                       .c_puct = 0,
+                       .fpu_reduction = 0.2f,
+                       .dirichlet_epsilon = 0.25f,
+                       .dirichlet_alpha = 0,
+                       .forced_playouts = 2,
+                       .prove = true,
+                       .opponent_nodes = OpponentNodes::pooled,
+                       .max_considered = 0,
+                       .gumbel_scale = 1,
+                       .gumbel_c_visit = 50,
+                       .gumbel_c_scale = 0.5f,
+                       .max_leaves = 1,
+                       .max_bytes = 1 << 26},
+            .full_search_probability = 0.5f,
+            .fast_simulations = 8,
+            .afterstates = false,
+            .temperature = 1,
+            .temperature_drop_move = 10,
+            .final_temperature = 0,
+            .reuse_tree = true,
+            .cache_bytes = 1 << 16,
+            .seed = 2026,
+            .worker = 0};
         const std::unique_ptr<AnyGroup> group = make_group(options);
         CoreEvaluator evaluator(EvaluatorKind::hash, facts, options.seed);
         for (int num_episodes = 0; num_episodes < 6;) {

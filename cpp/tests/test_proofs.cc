@@ -11,7 +11,7 @@
 using namespace zf;
 
 TEST_CASE("a proven position has its exact value") {
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 10;
     const RootResult picked =
         search_on(new_position<PickOne>(), PickOne::facts({}), options, EvaluatorKind::uniform);
@@ -76,7 +76,7 @@ TEST_CASE("with leaves out a proven edge counts as exact, whenever its visits co
     // The means of all nodes are those of their own evaluation and of their edges at the end of a
     // search with eight leaves out, in which much is proven.
     const Facts facts = Connect4::facts({});
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 1000;
     for (const uint32_t leaves : {1, 8}) {
         options.max_leaves = leaves;
@@ -98,8 +98,6 @@ TEST_CASE(
                 SearchOptions options;
                 options.root = root;
                 options.num_simulations = 128;
-                options.dirichlet_epsilon = 0.25f;
-                options.forced_playouts = 2;
                 options.max_leaves = leaves;
                 // Three of the mover's stones lie beside column 4: it wins at once, from each seat.
                 for (const char* text : {"112233", "7112233"}) {
@@ -132,8 +130,9 @@ TEST_CASE(
 TEST_CASE(
     "where all that was visited is proven lost, the other actions are taught by their priors") {
     // One simulation, which picks the loss where its noise says so.
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 1;
+    options.gumbel_scale = 1;
     const Facts facts = LoseOrDraw::facts({});
     bool seen = false;
     for (const auto root : {RootKind::puct, RootKind::gumbel})
@@ -195,8 +194,9 @@ TEST_CASE("a proven win goes the shortest way and a proven loss the longest, fro
                     Corridor position;
                     position.first = first;
                     position.winner = wins ? first : first ^ 1;
-                    SearchOptions options;
+                    SearchOptions options = without_exploration({});
                     options.root = root;
+                    options.gumbel_scale = 1;
                     options.num_simulations = 100;
                     options.max_leaves = leaves;
                     const RootResult found =

@@ -36,7 +36,7 @@ TEST_CASE("PUCT visits three actions as worked out by hand") {
     //   N=3: 0: -1+.29, 1: 0+.29; untried -.33+.58=.24 -> action 1 again (.29) -> mean -1/4.
     //   N=4: 1: 0+.22; untried -.25+.67=.42 -> action 2, value 1 -> mean 0.
     //   from N=5 on action 2 (1+.37) leads, and stays ahead.
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.c_puct = 1;
     options.fpu_reduction = 0;
     options.prove = false;
@@ -60,7 +60,7 @@ TEST_CASE("PUCT visits three actions as worked out by hand") {
 }
 
 TEST_CASE("dice are visited in proportion to their probability") {
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 400;
     options.prove = false;
     Gamble rolling = new_position<Gamble>();
@@ -74,7 +74,7 @@ TEST_CASE("dice are visited in proportion to their probability") {
 }
 
 TEST_CASE("a player who moves twice in a row keeps its own view") {
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 100;
     options.prove = false;
     Gamble position = new_position<Gamble>();
@@ -91,9 +91,10 @@ TEST_CASE("what lies hidden does not change the search, and is not known to it")
     for (const auto root : {RootKind::puct, RootKind::gumbel})
         for (const auto nodes : {OpponentNodes::pooled, OpponentNodes::per_hand})
             for (const auto kind : {EvaluatorKind::hash, EvaluatorKind::playout}) {
-                SearchOptions options;
+                SearchOptions options = without_exploration({});
                 options.num_simulations = 2000;
                 options.root = root;
+                options.gumbel_scale = 1;
                 options.opponent_nodes = nodes;
                 HiddenCoin heads, tails;
                 heads.heads = true;
@@ -120,8 +121,6 @@ TEST_CASE("every simulation is one visit at the root, whatever the options") {
                 options.num_simulations = 300;
                 options.root = root;
                 options.max_leaves = leaves;
-                options.dirichlet_epsilon = 0.25f;
-                options.forced_playouts = 2;
                 const RootResult result = search_on(position, facts, options, kind);
                 CHECK(result.num_simulations == 300);
                 CHECK(total(result.visits) == 300);
@@ -140,7 +139,7 @@ TEST_CASE("every simulation is one visit at the root, whatever the options") {
 TEST_CASE("equal seeds give equal searches, and a cache changes nothing") {
     const Facts facts = Connect4::facts({});
     const Connect4 position = *Connect4::from_text({}, "44");
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 500;
     options.dirichlet_epsilon = 0.25f;
     const RootResult plain = search_on(position, facts, options, EvaluatorKind::hash);
@@ -157,7 +156,7 @@ TEST_CASE("the bound on memory ends a search early and says so") {
     const Facts facts = Gomoku::facts({});
     Rng rng(1);
     const Gomoku position = Gomoku::start({}, rng);
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 5000;
     options.max_bytes = 200'000;
     const RootResult bounded = search_on(position, facts, options, EvaluatorKind::hash);
@@ -173,7 +172,7 @@ TEST_CASE("a kept tree is built upon, and the budget counts new simulations") {
     Connect4 position = new_position<Connect4>();
     Search<Connect4> search(facts);
     CoreEvaluator evaluator(EvaluatorKind::hash, facts, 1);
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 400;
     search.begin(position, options, 1, 0, nullptr);
     run_search(search, evaluator, facts);
@@ -324,7 +323,7 @@ TEST_CASE("a Gumbel root's outcomes have its value as their mean, whoever search
 
 TEST_CASE("forced visits to noise are taken out of the target") {
     const Facts facts = PickOne::facts({});
-    SearchOptions options;
+    SearchOptions options = without_exploration({});
     options.num_simulations = 400;
     options.prove = false;
     options.dirichlet_epsilon = 0.5f;

@@ -58,7 +58,6 @@ std::unique_ptr<Driver> drive(const SelfPlayOptions& options, uint32_t num_group
 SelfPlayOptions small_options() {
     SelfPlayOptions options;
     options.search.num_simulations = 24;
-    options.search.dirichlet_epsilon = 0.25f;
     options.worker = 9;
     return options;
 }

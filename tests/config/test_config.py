@@ -9,7 +9,7 @@ from zerofleet import _core, config, nets
 from zerofleet.arena.players import refuse_unknown
 from zerofleet.config import Config, GameConfig
 from zerofleet.config.presets import CUSTOM_GAME
-from zerofleet.config.sections import Section
+from zerofleet.config.section import Section
 from zerofleet.errors import BadText, Unsupported, ZerofleetError
 from zerofleet.games import get
 

@@ -282,8 +282,23 @@ def test_a_full_memory_ends_a_search_before_its_seconds() -> None:
 
 
 def test_every_setting_of_the_core_is_a_keyword() -> None:
-    keywords = set(zf.search.SearchSettings.__annotations__) | {"num_simulations", "root"}
-    assert keywords == set(zf._core.search_settings())
+    keywords = {"num_simulations", "root", *zf.search.SearchSettings.__annotations__}
+    assert keywords == {setting.name for setting in zf._core.search_settings()}
+
+
+@pytest.mark.parametrize("root", ["puct", "gumbel"])
+def test_an_analysis_does_not_explore_unless_it_is_told_to(root: zf.search.RootName) -> None:
+    position = GOMOKU.new_position()
+    quiet: zf.search.SearchSettings = {
+        "dirichlet_epsilon": 0,
+        "forced_playouts": 0,
+        "gumbel_scale": 0,
+    }
+    plain = zf.search.analyse(position, "hash", 200, root=root)
+    assert zf.search.analyse(position, "hash", 200, root=root, **quiet).visits == plain.visits
+    exploring = {setting.name: setting.default for setting in zf._core.search_settings()}
+    told = {name: exploring[name] for name in quiet}
+    assert zf.search.analyse(position, "hash", 200, root=root, **told).visits != plain.visits
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_an_evaluator_in_python_gives_the_same_games_as_the_same_one_in_the_core
         assert by_sequence.get(sequence, data) == data
 
 
-ALWAYS_THE_SAME = {"num_simulations": 24, "temperature": 0.0}
+ALWAYS_THE_SAME = {"num_simulations": 24, "temperature": 0.0, "dirichlet_epsilon": 0}
 
 
 def answer(driver, group, observations):
@@ -103,7 +103,7 @@ def test_drivers_share_a_cache_that_is_given_to_both():
 def test_remembering_saves_leaves_and_changes_no_game(name):
     games, leaves_per_simulation = {}, {}
     for cache_bytes in (0, 2**12, 2**24):
-        settings = {"num_simulations": 32, "dirichlet_epsilon": 0.25, "cache_bytes": cache_bytes}
+        settings = {"num_simulations": 32, "cache_bytes": cache_bytes}
         driver = _core.SelfPlay(zf.games.get(name), settings, 2, 8, 0, "hash", 1, 0)
         driver.wait_for_episodes(80, 60)
         counts = driver.counts()

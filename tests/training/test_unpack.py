@@ -52,6 +52,7 @@ def scripted_connect4(columns, num_simulations=8):
         num_threads=0,
         num_simulations=num_simulations,
         dirichlet_epsilon=0,
+        forced_playouts=0,
         temperature=0,
         prove=False,
     )

@@ -19,7 +19,7 @@ from zerofleet.search import (
 
 
 class SearchPlayer(Player):
-    """Plays the best action of a search.
+    """Plays the best action of a search without exploration; see zf.search.analyse.
 
     With a number of simulations the searches of all positions go on together. With `seconds` each
     position is searched alone for that time, one after another: a move is what it would be in a

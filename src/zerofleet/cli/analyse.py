@@ -55,6 +55,8 @@ def analyse(
 ) -> None:
     """Search a position: what to play, and what it is worth to the player to move.
 
+    The search does not explore: no noise, no forced playouts.
+
     With --json it is an engine for programs: it reads one request per line and writes one answer
     per line, many at once, until its input ends. docs/6-arena.md has the fields.
 

@@ -42,7 +42,7 @@ def match(
 
     A player is random, heuristic, playout-N (or mcts-N), run:NAME[@STEP][,…], file:PATH[,…],
     best[,sims=N][,seconds=S][,greedy][,root=gumbel], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar
-    also aggressive or defensive.
+    also aggressive or defensive. Players search without exploration.
 
     Example: zerofleet match beastybar heuristic random --games 200
     """

@@ -1,5 +1,6 @@
 """The settings of a run: what can be set, presets, files, and what is set over them."""
 
+from zerofleet.config.core_sections import SearchConfig
 from zerofleet.config.presets import load, preset_names, presets_folder, read, trainable_games
 from zerofleet.config.sections import (
     MOST_SEED,
@@ -10,7 +11,6 @@ from zerofleet.config.sections import (
     RatingConfig,
     ReplayConfig,
     RunConfig,
-    SearchConfig,
     SelfPlayConfig,
     StopConfig,
     TrainConfig,

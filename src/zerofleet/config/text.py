@@ -16,7 +16,8 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from zerofleet.config.sections import Config, Section
+from zerofleet.config.section import Section
+from zerofleet.config.sections import Config
 from zerofleet.errors import BadText
 
 

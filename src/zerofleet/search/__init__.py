@@ -6,13 +6,14 @@ position.play(analysis.best_action)
 
 from zerofleet.search.analyse import RunningSearch, analyse, search_many
 from zerofleet.search.analysis import Analysis
-from zerofleet.search.evaluate import Evaluate
-from zerofleet.search.settings import CoreEvaluatorName, RootName, SearchSettings
+from zerofleet.search.evaluate import CoreEvaluatorName, Evaluate
+from zerofleet.search.settings import OpponentNodesName, RootName, SearchSettings
 
 __all__ = [
     "Analysis",
     "CoreEvaluatorName",
     "Evaluate",
+    "OpponentNodesName",
     "RootName",
     "RunningSearch",
     "SearchSettings",

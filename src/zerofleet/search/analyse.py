@@ -7,19 +7,21 @@ from typing import Unpack
 
 import numpy as np
 
-from zerofleet._core import Position, RootResult, SearchBatch
+from zerofleet._core import Position, RootResult, SearchBatch, analysis_settings
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games.custom import CustomPosition, position_of
 from zerofleet.search.analysis import Analysis
-from zerofleet.search.evaluate import Evaluate, Observations, Rows, evaluate_checked
-from zerofleet.search.settings import CoreEvaluatorName, RootName, SearchSettings
+from zerofleet.search.evaluate import (
+    CoreEvaluatorName,
+    Evaluate,
+    Observations,
+    Rows,
+    evaluate_checked,
+)
+from zerofleet.search.settings import RootName, SearchSettings
 
 NUM_SIMULATIONS = 800
 """Of an analysis where neither simulations nor seconds are given."""
-
-FOR_PLAY: dict[str, object] = {"gumbel_scale": 0, "fpu_reduction": 0}
-"""Where analysis differs from the core's defaults, which are for self-play: no noise, and every
-action gets its look early, so that no win is missed behind a small prior."""
 
 LEAVES_AT_ONCE = 256
 """Between them Ctrl-C gets through, and the clock is read."""
@@ -56,6 +58,9 @@ def analyse(
     tests), or a function, see Evaluate. The budget is `num_simulations` (800, unless said) or
     `seconds`, by the clock. A fixed number with the same seed and the same answers gives the same
     result. Where something is hidden, only what the player to move knows is used.
+
+    The search does not explore: no noise, no forced playouts, and every action is visited early.
+    `settings` can turn each of these on; see SearchSettings.
     """
     position = position_of(position)
     if num_simulations is None and seconds is None:
@@ -110,16 +115,15 @@ class RunningSearch:
         **settings: Unpack[SearchSettings],
     ) -> None:
         refuse_unclear_budget(num_simulations, seconds, root)
-        chosen = {**FOR_PLAY, **settings, "num_simulations": num_simulations, "root": root}
+        chosen = analysis_settings()
         self._deadline = None
         if seconds is not None:
             self._deadline = time.monotonic() + seconds
+            num_simulations = MOST_SIMULATIONS
             share = max(1, len(positions))
-            timed = {
-                "max_leaves": max(1, TIMED_LEAVES // share),
-                "max_bytes": TIMED_BYTES // share,
-            }
-            chosen = {**timed, **chosen, "num_simulations": MOST_SIMULATIONS}
+            chosen["max_leaves"] = max(1, TIMED_LEAVES // share)
+            chosen["max_bytes"] = TIMED_BYTES // share
+        chosen |= {**settings, "num_simulations": num_simulations, "root": root}
         self._has_evaluator = evaluator is not None
         self._batch = SearchBatch(positions, chosen, seeds, evaluator)
 

@@ -1,15 +1,19 @@
-"""Evaluators that are Python functions, and what they may answer.
+"""Evaluators: those of the core by name, and Python functions with what they may answer.
 
 Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes of the game.
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerofleet._core import Game
 from zerofleet.errors import BadText
+
+CoreEvaluatorName = Literal["uniform", "hash", "playout"]
+"""Evaluators of the core: uniform priors and value 0; arithmetic on a hash, for tests; playouts."""
 
 Observations = NDArray[np.uint8]
 Rows = NDArray[np.float32]

@@ -1,60 +1,73 @@
 """The settings of a search, as keywords.
 
-The core knows their defaults (cpp/search/options.h) and bounds (cpp/bind/settings.h).
+Made by scripts/write-settings from cpp/search/options.h and cpp/selfplay/options.h.
 """
 
 from typing import Literal, TypedDict
 
-CoreEvaluatorName = Literal["uniform", "hash", "playout"]
-"""Evaluators of the core: equal priors and value 0; arithmetic on a hash, for tests; playouts."""
-
 RootName = Literal["puct", "gumbel"]
-"""How the root selects: PUCT as in AlphaZero, or Gumbel with sequential halving."""
+"""puct: PUCT at the root, as AlphaZero. gumbel: Gumbel AlphaZero with sequential halving, which
+improves the policy with few simulations but has no temperature and no tree reuse."""
+
+OpponentNodesName = Literal["pooled", "per_hand"]
+"""The opponent's decision nodes where its hand is hidden. pooled: one node for all sampled hands,
+which gathers visits faster. per_hand: one node per hand, which tells hands apart."""
 
 
 class SearchSettings(TypedDict, total=False):
-    """What can be set in a search besides its number of simulations, root and seed."""
+    """What can be set in an analysis besides its budget, root and seed. The defaults here do not
+    explore; self-play has others."""
 
     c_puct: float
-    """Weight of the prior against the values found. Larger looks wider, smaller deeper. 0: what
-    suits the game."""
+    """PUCT exploration constant. Larger searches wider, smaller deeper. 0: the game's own constant.
+    Default: 0."""
 
     fpu_reduction: float
-    """How much worse than its parent an action not yet tried is thought to be. Here 0: everything
-    is tried early. Self-play has 0.2, which looks deeper where priors are good."""
+    """First-play-urgency reduction: an unvisited action counts as its parent's value minus this
+    times the square root of the visited prior mass. Larger searches deeper where priors are good
+    and misses more where they are not; 0 visits every action early. Default: 0."""
 
     dirichlet_epsilon: float
-    """Share of noise in the root's priors (PUCT). 0 for play at full strength."""
+    """Weight of the Dirichlet noise at the root (PUCT). More discovers what the network overlooks
+    and spends visits on bad actions. 0: no noise. Default: 0."""
 
     dirichlet_alpha: float
-    """Concentration of that noise; smaller is more peaked. 0: 10 / number of legal actions."""
+    """Concentration of the Dirichlet noise; smaller puts it on fewer actions. 0: 10 / number of
+    legal actions. Default: 0."""
 
     forced_playouts: float
-    """Visits that an action tried at the root is owed (PUCT), noise or not. 0 is off, for play at
-    full strength."""
+    """Forced playouts (KataGo, PUCT): a visited root action gets at least sqrt(this * prior *
+    visits) visits, with or without noise; policy-target pruning removes them from the target. More
+    explores and costs visits. 0: off. Default: 0."""
 
     prove: bool
-    """Prove wins and losses where nothing is hidden. Costs little."""
+    """Prove wins and losses in the tree where nothing is hidden. Costs little; off only to measure
+    the bare search. Default: True."""
 
-    opponent_nodes: Literal["pooled", "per_hand"]
-    """How an opponent's decision is remembered where its hand is hidden."""
+    opponent_nodes: OpponentNodesName
+    """The opponent's decision nodes where its hand is hidden. pooled: one node for all sampled
+    hands, which gathers visits faster. per_hand: one node per hand, which tells hands apart.
+    Default: "pooled"."""
 
     max_considered: int
-    """Gumbel: root actions that get a look. 0: as many as the simulations can tell apart."""
+    """Gumbel: root actions that are considered. Fewer get more simulations each. 0: at least 16,
+    and more where each still gets a visit per round of halving. Default: 0."""
 
     gumbel_scale: float
-    """Gumbel: noise that draws the candidates. Here 0: the best by prior, for play at full
-    strength. Self-play has 1."""
+    """Gumbel: scale of the noise that samples the considered actions. More explores, less plays
+    stronger games. 0: the best by prior. Default: 0."""
 
     gumbel_c_visit: float
-    """Gumbel: with gumbel_c_scale, how strongly the values found move the policy."""
+    """Gumbel: a value moves the improved policy by (gumbel_c_visit + largest visit count) *
+    gumbel_c_scale * value. Larger trusts the search over the network. Default: 50."""
 
     gumbel_c_scale: float
-    """Gumbel: see gumbel_c_visit."""
+    """Gumbel: see gumbel_c_visit. Larger trusts the search over the network. Default: 0.5."""
 
     max_leaves: int
-    """Leaves that a callable evaluator gets at once. More is faster and a little weaker per
-    simulation."""
+    """Leaves of one search in flight at once, kept apart by virtual loss. More is faster with a
+    callable evaluator and a little weaker per simulation. Default: 1."""
 
     max_bytes: int
-    """Memory of the tree. When it is reached the search ends early and says so."""
+    """Memory of one tree; self-play has one tree per game. Less saves memory, but a full tree ends
+    its search early. Default: 1_073_741_824."""

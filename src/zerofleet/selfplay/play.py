@@ -32,6 +32,9 @@ def play(
     While one group's batch is with it, the threads search the others. With num_threads=0 everything
     runs in the caller's thread, in lock-step, as a game written in Python needs it. Each game
     depends on the seed, its number and the evaluations alone.
+
+    Games explore as in training: `settings` has the defaults of a run's search and selfplay
+    sections; see SelfPlaySettings.
     """
     named = evaluator if isinstance(evaluator, str) else None
     driver = _core.SelfPlay(
