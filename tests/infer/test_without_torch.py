@@ -63,6 +63,12 @@ def test_best_plays_a_match_a_game_and_an_analysis_without_torch(tmp_path):
     assert "best,sims=8 plays" in ran.stdout
 
 
+def test_best_plays_where_torch_is_installed_without_the_exporter(tmp_path):
+    match = ["match", "connect4", "best,sims=0", "random", "--games", "2", "--threads", "1"]
+    ran = ran_without(("onnx", "onnxscript"), tmp_path, *match)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_the_plain_package_plays_and_says_in_one_line_what_best_needs(tmp_path):
     plain = (*TRAIN_ONLY, "onnxruntime")
     match = ["match", "connect4", "heuristic", "playout-8", "--games", "2", "--threads", "1"]
