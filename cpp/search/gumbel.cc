@@ -100,17 +100,19 @@ void GumbelRoot::improved_policy(std::span<const uint32_t> visits,
 
 float GumbelRoot::value_shares(std::span<const uint32_t> visits, std::span<const float> policy,
                                std::vector<float>& shares) const {
-    float total = 0, visited_prior = 0, unvisited = 0;
-    for (size_t i = 0; i < actions_.size(); ++i) {
-        total += float(visits[i]);
-        visited_prior += visits[i] > 0 ? actions_[i].prior : 0;
-        unvisited += visits[i] > 0 ? 0 : policy[i];
-    }
-    const float evaluation_share = unvisited / (1 + total);
-    const float by_prior = total > 0 ? (unvisited - evaluation_share) / visited_prior : 0;
+    float total = 0, visited_prior = 0, mixed_share = 0;
     shares.resize(actions_.size());
+    for (size_t i = 0; i < actions_.size(); ++i) {
+        const float count = float(visits[i]);
+        total += count;
+        visited_prior += visits[i] > 0 ? actions_[i].prior : 0;
+        shares[i] = policy[i] * (count / (count + 1));
+        mixed_share += policy[i] / (count + 1);
+    }
+    const float evaluation_share = mixed_share / (1 + total);
+    const float by_prior = total > 0 ? (mixed_share - evaluation_share) / visited_prior : 0;
     for (size_t i = 0; i < actions_.size(); ++i)
-        shares[i] = visits[i] > 0 ? policy[i] + by_prior * actions_[i].prior : 0;
+        if (visits[i] > 0) shares[i] += by_prior * actions_[i].prior;
     return evaluation_share;
 }
 

@@ -63,8 +63,9 @@ class GumbelRoot {
                          std::vector<float>& policy);
 
     // How much of the root's own evaluation the value of a policy has, and in `shares` how much of
-    // the value of each visited action: its probability, and its part of the mixed value that
-    // stands for all that were not visited.
+    // the value of each visited action. An action counts as its visits and one more of the mixed
+    // value: the mean of the candidate that came through is too high, as the best of several noisy
+    // ones is, and for an action without visits the mixed value is all there is.
     float value_shares(std::span<const uint32_t> visits, std::span<const float> policy,
                        std::vector<float>& shares) const;
 

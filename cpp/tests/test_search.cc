@@ -268,7 +268,8 @@ TEST_CASE(
     "a Gumbel root is worth what its policy makes of its actions, not the mean of its visits") {
     // Priors 1/3, values -1, 0, +1, the root itself thought drawn; four simulations: one visit
     // each, then one more for the best (or by noise another). The mean over them is at most 1/4.
-    // Improved policy: values times (50 + 2) * 0.5 = 26, so action 2 but for exp(-26).
+    // Improved policy: values times (50 + 2) * 0.5 = 26, so action 2 but for exp(-26). Its n visits
+    // count as n + 1, one of them the mixed value: thirds of each outcome, worth 0.
     SearchOptions options;
     options.root = RootKind::gumbel;
     options.num_simulations = 4;
@@ -277,16 +278,18 @@ TEST_CASE(
     const RootResult all =
         search_on(new_position<PickOne>(), facts, options, EvaluatorKind::uniform);
     CHECK(total(all.visits) == 4);
-    CHECK(all.value_to_move == doctest::Approx(1));
-    CHECK(all.outcomes_to_move[kWin] == doctest::Approx(1));
+    const float mixed_share = 1 / float(all.visits[2] + 1);
+    CHECK(all.value_to_move == doctest::Approx(1 - mixed_share));
+    CHECK(all.outcomes_to_move[kWin] == doctest::Approx(1 - mixed_share * 2 / 3));
 
     // One simulation: the others count as the mix of what it found, v, and of the root's own
     // evaluation, thirds of each outcome: (0 + v) / 2. So the policy moves by exp(51 * 0.5 * v /
     // 2): a win leaves nothing to the others, a loss gives them all, a draw leaves it uniform.
+    // The mix is half of the visited action's share too, so 5/6 of all after a draw.
     options.num_simulations = 1;
     const float expected[3][3] = {{1 / 6.0f, 1 / 6.0f, 4 / 6.0f},  // by action: win, draw, loss
-                                  {1 / 9.0f, 7 / 9.0f, 1 / 9.0f},
-                                  {1, 0, 0}};
+                                  {5 / 36.0f, 26 / 36.0f, 5 / 36.0f},
+                                  {5 / 6.0f, 1 / 12.0f, 1 / 12.0f}};
     bool seen[3] = {};
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         const RootResult one = search_on(new_position<PickOne>(), facts, options,
