@@ -85,7 +85,8 @@ def test_who_won_has_the_target_win_and_the_other_loss_from_both_seats(columns, 
 
 
 def test_the_search_has_its_share_of_the_value_target_where_there_was_one():
-    game, episodes = played("gomoku", 40, options=(("size", 3), ("line", 3)))
+    # Played well, games of tic-tac-toe are drawn.
+    game, episodes = played("gomoku", 40, options=(("size", 3), ("line", 3)), num_simulations=64)
     # Where the last cell is all that is left it is taken without a search.
     episode = next(each for each in episodes if len(each.events) == 9)
     rows = episode.rows(game)
