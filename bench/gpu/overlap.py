@@ -28,11 +28,14 @@ from gpu.whole_games import decisions_in, size_of_a_game
 
 import zerofleet as zf
 from zerofleet import config
-from zerofleet.fleet.concurrent import make_worker
+from zerofleet.bus import Pace
+from zerofleet.fleet.callbacks import NO_CALLBACKS
+from zerofleet.fleet.embedded import make_worker
+from zerofleet.fleet.hardware import quick_turns
 from zerofleet.fleet.screen import PlainScreen
 from zerofleet.fleet.session import Session
-from zerofleet.fleet.threads import quick_turns
 from zerofleet.runs.folder import create_or_open
+from zerofleet.selfplay.worker import WeightsFeed
 
 NUM_SAMPLES = 8
 ROWS_TO_FILL = 100_000
@@ -85,7 +88,7 @@ class Training:
         self.num_samples = 0
 
     def __call__(self):
-        self.loop.take_in(self.bus.take_episodes())
+        self.loop.log_episodes([each.episode for each in self.bus.receive_episodes()])
         num_simulations = self.worker.counts().num_simulations - self.first_simulation
         if self.num_samples + self.batch_size <= self.samples_per_simulation * num_simulations:
             self.loop.step()
@@ -135,17 +138,19 @@ def measure_run(settings, seconds, rows_to_fill):
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         os.environ["ZEROFLEET_RUNS"] = str(Path(folder) / "runs")
         run = stack.enter_context(create_or_open("overlap", settings))
-        session = Session(settings, run, [], PlainScreen(), stack)
+        session = Session(settings, run, [], PlainScreen(), NO_CALLBACKS, stack)
         rows_per_position = fill(session.loop.replay, session.game, rows_to_fill)
         whole = size_of_a_game(session.game, settings.for_core())
-        worker = make_worker(session, 0)
-        worker.may_play = lambda timeout_s: True
+        feed = WeightsFeed(session.bus, session.loop.step_count, session.fail)
+        worker = make_worker(session, feed, 0)
+        session.bus.set_pace(Pace(rows_inserted=0, rows_allowed=0))  # never waits for the trainer
         num_groups, num_games = session.num_groups, session.games_per_group
         spread_share = spread(worker.driver, session.game, num_groups, num_games, whole.leaves)
         stack.enter_context(quick_turns())
         for _ in range(NUM_WARM_STEPS):
             session.loop.step()
         session.loop.publish()
+        feed.start()
         worker.start()
         stack.callback(worker.join)
         stack.callback(session.bus.stop)
@@ -155,7 +160,7 @@ def measure_run(settings, seconds, rows_to_fill):
         by_positions, gpu_both = per_second(session, worker, seconds, training)
         training = Training(session, worker, samples_per_simulation * rows_per_position)
         by_rows, _ = per_second(session, worker, seconds, training)
-        session.bus.raise_fault()
+        session.raise_fault()
     simulations_of_each_game = alone["simulations"] * seconds / (num_groups * num_games)
     return {
         "loss_share_by_positions": 1 - by_positions["rows"] / alone["rows"],

@@ -24,7 +24,7 @@ from zerofleet import _core, config
 from zerofleet.bus import MemoryBus
 from zerofleet.infer.calibration import throughput_of
 from zerofleet.infer.devices import open_gauges
-from zerofleet.selfplay.worker import Worker
+from zerofleet.selfplay.worker import WeightsFeed, Worker
 
 RANDOM = {
     "dirichlet_epsilon": 0.25,
@@ -119,18 +119,21 @@ def measure_games(game, settings, pipeline, size, seconds):
     driver = _core.SelfPlay(game, settings, NUM_GROUPS, size, SEARCH_THREADS, None, 1, 0)
     spread_share = spread(driver, game, NUM_GROUPS, size, whole.leaves)
     bus = MemoryBus()
-    worker = Worker(driver, pipeline, bus, lambda timeout_s: True)
+    faults = []
+    feed = WeightsFeed(bus, pipeline.version, faults.append)
+    worker = Worker(0, driver, pipeline, bus, feed, faults.append)
     worker.start()
     time.sleep(WARM_UP_S)
-    bus.take_episodes()
+    bus.receive_episodes()
     with GpuWatch() as gpu:
         before, start = snapshot(worker), time.perf_counter()
         time.sleep(seconds)
         after, elapsed_s = snapshot(worker), time.perf_counter() - start
-    num_finished = len(bus.take_episodes())
+    num_finished = len(bus.receive_episodes())
     bus.stop()
     worker.join()
-    bus.raise_fault()
+    for fault in faults:
+        raise fault
     did = {name: (after[name] - before[name]) / elapsed_s for name in after}
     simulations_of_each_game = did["simulations"] * elapsed_s / (NUM_GROUPS * size)
     return {

@@ -105,13 +105,18 @@ class Disk:
     """What a run writes goes through here, from any of its threads.
 
     While `wants_end` says that a person wants the run to end, nobody waits: DiskFull is raised.
+    `on_full` is called when somebody begins to wait.
     """
 
     def __init__(
-        self, say: Callable[[str], None] = print, wants_end: Callable[[], bool] = lambda: False
+        self,
+        say: Callable[[str], None] = print,
+        wants_end: Callable[[], bool] = lambda: False,
+        on_full: Callable[[], None] = lambda: None,
     ) -> None:
         self._say = say
         self._wants_end = wants_end
+        self._on_full = on_full
         self._waiting: set[int] = set()
         """The threads that wait for room."""
 
@@ -132,6 +137,7 @@ class Disk:
                     )
                 if thread not in self._waiting:
                     self._waiting.add(thread)
+                    self._on_full()
                     self._say(f"paused: {fault}; trying again every {RETRY_S:g} s")
                 self._pause()
         finally:

@@ -5,7 +5,7 @@ import sys
 
 HAMMER = """
 import signal
-from zerofleet.bus import MemoryBus
+from zerofleet.bus import Delivery, MemoryBus
 
 bus, num_signals = MemoryBus(), 0
 
@@ -17,8 +17,8 @@ def stop(number, frame):
 signal.signal(signal.SIGALRM, stop)
 signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
 while num_signals < 2000:
-    bus.send_episodes([b"game"])
-    bus.take_episodes()
+    bus.send_episodes([Delivery(1, 0, b"game")])
+    bus.acknowledge(bus.receive_episodes())
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(bus.stopping)
 """

@@ -182,7 +182,7 @@ def test_the_examples_in_the_help_of_runs_work_one_after_another(
 
 
 class FakeFleet:
-    """Stands where zerofleet.fleet.local stands, and remembers what it was to train."""
+    """Stands where zerofleet.fleet.embedded stands, and remembers what it was to train."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Config, str, list[str]]] = []

@@ -12,8 +12,7 @@ from tiny_runs import TINY_RUN
 
 from zerofleet.config import RunConfig, load
 from zerofleet.errors import ZerofleetError
-from zerofleet.fleet.devices import DevicePlan, plan_devices
-from zerofleet.fleet.threads import plan_threads
+from zerofleet.fleet.hardware import DevicePlan, plan_devices, plan_threads
 
 
 def plan(*overrides):
@@ -146,7 +145,7 @@ def test_ctrl_c_stops_all_processes_and_the_run_goes_on(tmp_path):
     (checkpoint,) = (tmp_path / "r" / "checkpoints").glob("*.json")
     steps = int(checkpoint.stem)
     output, errors = start(tmp_path, "--steps", str(steps + 5)).communicate(timeout=120)
-    assert f"going on at step {steps}" in output, errors
+    assert f"resuming at step {steps}" in output, errors
     assert f"r: {steps + 5:,} steps" in output
 
 

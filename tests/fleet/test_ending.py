@@ -45,7 +45,7 @@ def test_after_a_number_that_is_not_finite_the_weights_of_the_step_before_are_on
     assert step > 0
     assert checkpoint_steps(runs_folder / "r")[-1] == step
     zf.train("tictactoe", run="r", steps=step, settings=settings)
-    assert f"going on at step {step}\n" in capfd.readouterr().out
+    assert f"resuming at step {step}\n" in capfd.readouterr().out
 
 
 def test_after_a_fault_in_a_rating_all_games_and_steps_are_on_disk(runs_folder):
@@ -85,6 +85,6 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused_and_left_as_it_is(ru
 
 def test_a_run_that_is_at_its_end_already_plays_no_more(runs_folder, capfd, monkeypatch):
     zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
-    monkeypatch.delattr("zerofleet.fleet.concurrent.make_worker")
+    monkeypatch.delattr("zerofleet.fleet.embedded.make_worker")
     zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
     assert capfd.readouterr().out.count("stop.steps 5 is reached") == 2

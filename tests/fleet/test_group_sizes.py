@@ -9,7 +9,7 @@ import zerofleet as zf
 from zerofleet import config, nets
 from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.group_sizes import games_per_group
-from zerofleet.fleet.threads import ThreadPlan
+from zerofleet.fleet.hardware import ThreadPlan
 from zerofleet.infer.calibration import CPU_SIZES
 
 

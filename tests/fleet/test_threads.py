@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from zerofleet.fleet.threads import TURN_S, quick_turns
+from zerofleet.fleet.hardware import TURN_S, quick_turns
 
 
 @quick_turns()

@@ -19,7 +19,7 @@ def limiter_of(samples_per_row=8.0, state=None):
 
 
 def may_play(limiter):
-    return limiter.wait_to_play(timeout_s=0)
+    return limiter.state.num_rows <= limiter.rows_allowed
 
 
 def held(limiter, samples_per_row):
@@ -102,17 +102,14 @@ def test_rows_wake_a_waiting_trainer():
         assert waiting.result(timeout=5)
 
 
-def test_training_wakes_waiting_self_play():
+def test_training_allows_more_rows():
     limiter = limiter_of()
     assert not limiter.may_train(80)
     while may_play(limiter):
         limiter.inserted(100)
-    with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(limiter.wait_to_play, timeout_s=10)
-        assert not wait([waiting], timeout=0.05).done
-        while limiter.may_train(80):
-            limiter.trained(80)
-        assert waiting.result(timeout=5)
+    allowed = limiter.rows_allowed
+    limiter.trained(80)
+    assert limiter.rows_allowed > allowed
 
 
 def test_it_resumes_from_its_state_through_json():

@@ -8,10 +8,11 @@ import torch
 
 import zerofleet as zf
 from zerofleet import _core, infer, nets
-from zerofleet.bus import MemoryBus
+from zerofleet.bus import MemoryBus, Pace, PublishedWeights
 from zerofleet.errors import Inconsistent
 from zerofleet.infer.evaluator import CallingStream, Pipeline, lockstep
-from zerofleet.selfplay.worker import Worker
+from zerofleet.selfplay.worker import WeightsFeed, Worker
+from zerofleet.weights import BadWeights, encoded_tensors
 
 GAME = zf.games.get("connect4")
 
@@ -40,18 +41,42 @@ class WatchedStream(CallingStream):
         return super().finish()
 
 
-def make_worker(pipeline, bus, may_play=lambda timeout_s: True, num_threads=1):
-    driver = _core.SelfPlay(GAME, {"num_simulations": 8}, 3, 4, num_threads, None, 1, 0)
-    return Worker(driver, pipeline, bus, may_play)
+class Playing:
+    """A worker with its feed, on a bus of its own; faults are kept."""
+
+    def __init__(self, pipeline, num_threads=1):
+        driver = _core.SelfPlay(GAME, {"num_simulations": 8}, 3, 4, num_threads, None, 1, 0)
+        self.bus, self.faults = MemoryBus(), []
+        self.feed = WeightsFeed(self.bus, pipeline.version, self.fail)
+        self.worker = Worker(5, driver, pipeline, self.bus, self.feed, self.fail)
+
+    def fail(self, fault):
+        self.faults.append(fault)
+        self.bus.stop()
+
+    def start(self):
+        self.feed.start()
+        self.worker.start()
+
+    def join(self):
+        self.feed.join()
+        self.worker.join()
+
+    def publish(self, version, state):
+        data, sha256 = encoded_tensors({name: each.numpy() for name, each in state.items()})
+        self.bus.publish_weights(PublishedWeights(version, version, sha256, data))
+
+    def take(self, count, within_s=30):
+        deliveries, end_s = [], time.monotonic() + within_s
+        while len(deliveries) < count and time.monotonic() < end_s and not self.faults:
+            time.sleep(0.02)
+            deliveries += self.bus.receive_episodes()
+        assert self.faults == []
+        return deliveries
 
 
-def take_episodes(bus, count, within_s=30):
-    episodes, end_s = [], time.monotonic() + within_s
-    while len(episodes) < count and time.monotonic() < end_s:
-        time.sleep(0.02)
-        episodes += bus.take_episodes()
-        bus.raise_fault()
-    return [zf.games.Episode.decode(data) for data in episodes]
+def episodes_of(deliveries):
+    return [zf.games.Episode.decode(each.episode) for each in deliveries]
 
 
 def versions_in(episodes):
@@ -80,56 +105,61 @@ def test_a_batch_has_views_of_both_players(network):
 
 @pytest.mark.parametrize("num_streams", [1, 2])
 @pytest.mark.parametrize("num_threads", [0, 1])
-def test_every_lane_is_used_whole_games_come_out_and_new_weights_are_taken_up(
+def test_every_stream_is_used_whole_games_come_out_and_new_weights_are_taken_up(
     network, num_streams, num_threads
 ):
-    evaluator, bus = infer.TorchEvaluator(network, version=1), MemoryBus()
+    evaluator = infer.TorchEvaluator(network, version=1)
     WatchedStream.num_in_flight = WatchedStream.most_in_flight = 0
     pipeline = Pipeline(evaluator, [WatchedStream(evaluator) for _ in range(num_streams)])
-    worker = make_worker(pipeline, bus, num_threads=num_threads)
-    worker.start()
-    early = take_episodes(bus, 8)
-    bus.publish_weights(2, network.state_dict())
-    late = take_episodes(bus, 40)
-    bus.stop()
-    worker.join()
-    for episode in early + late:
+    playing = Playing(pipeline, num_threads)
+    playing.start()
+    early = playing.take(8)
+    playing.publish(2, network.state_dict())
+    late = playing.take(40)
+    playing.bus.stop()
+    playing.join()
+    assert [each.number for each in early + late] == list(range(len(early + late)))
+    assert {each.sender for each in early + late} == {5}
+    for episode in episodes_of(early + late):
         episode.verify(GAME)
-    assert max(versions_in(early)) == 1
-    assert 2 in versions_in(late[-12:])
+    assert max(versions_in(episodes_of(early))) == 1
+    assert 2 in versions_in(episodes_of(late[-12:]))
     assert WatchedStream.most_in_flight == num_streams
-    assert worker.times.num_inferences == worker.pipeline.counts.num_rows > 0
+    assert playing.worker.times.num_inferences == pipeline.counts.num_rows > 0
 
 
 def test_while_it_may_not_play_nothing_moves_and_what_is_finished_is_sent(network):
-    bus, allowed = MemoryBus(), [True]
-
-    def may_play(timeout_s):
-        if not allowed[0]:
-            time.sleep(timeout_s)
-        return allowed[0]
-
-    worker = make_worker(lockstep(infer.TorchEvaluator(network)), bus, may_play)
-    worker.start()
-    take_episodes(bus, 4)
-    allowed[0] = False
+    playing = Playing(lockstep(infer.TorchEvaluator(network)))
+    playing.start()
+    playing.take(4)
+    playing.bus.set_pace(Pace(rows_inserted=9, rows_allowed=8))
     time.sleep(0.3)
-    bus.take_episodes()
-    before = worker.counts().num_simulations
+    playing.bus.receive_episodes()
+    before = playing.worker.counts().num_simulations
     time.sleep(0.5)
-    assert worker.counts().num_simulations == before
-    allowed[0] = True
-    assert len(take_episodes(bus, 4)) >= 4
-    bus.stop()
-    worker.join()
+    assert playing.worker.counts().num_simulations == before
+    playing.bus.set_pace(Pace(rows_inserted=9, rows_allowed=9))
+    assert len(playing.take(4)) >= 4
+    playing.bus.stop()
+    playing.join()
 
 
-def test_a_fault_of_the_evaluator_ends_every_role(network):
-    bus = MemoryBus()
-    worker = make_worker(lockstep(infer.TorchEvaluator(network)), bus)
-    bus.publish_weights(2, {"wrong": torch.zeros(1)})
-    worker.start()
-    worker.join()
-    assert bus.stopping
-    with pytest.raises(Inconsistent, match="weights 2 refused"):
-        bus.raise_fault()
+def test_weights_that_do_not_fit_end_every_role(network):
+    playing = Playing(lockstep(infer.TorchEvaluator(network)))
+    playing.publish(2, {"wrong": torch.zeros(1)})
+    playing.start()
+    playing.join()
+    assert playing.bus.stopping
+    (fault,) = playing.faults
+    assert isinstance(fault, Inconsistent)
+    assert "weights 2 refused" in str(fault)
+
+
+def test_weights_with_another_hash_are_refused_by_name(network):
+    playing = Playing(lockstep(infer.TorchEvaluator(network)))
+    playing.bus.publish_weights(PublishedWeights(2, 2, "77ab", b"torn"))
+    playing.start()
+    playing.join()
+    (fault,) = playing.faults
+    assert isinstance(fault, BadWeights)
+    assert str(fault).startswith("weights 2 refused: sha256 differs from its manifest (got ")

@@ -54,8 +54,8 @@ def graphics() -> list[Finding]:
 
 def plan() -> dict[str, str]:
     # Only now: it loads torch.
+    from zerofleet.fleet.hardware import plan_threads
     from zerofleet.fleet.machine import fitting_preset, this_machine
-    from zerofleet.fleet.threads import plan_threads
 
     machine = this_machine()
     device = machine.device

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zerofleet import _core, nets
 from zerofleet.config import ReplayConfig, RunConfig, TrainConfig
-from zerofleet.fleet.threads import plan_threads
+from zerofleet.fleet.hardware import plan_threads
 from zerofleet.games import Game, get
 from zerofleet.infer import make_evaluator, pick_device
 from zerofleet.replay import Replay

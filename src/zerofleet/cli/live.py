@@ -23,7 +23,7 @@ from zerofleet.cli.live_cells import (
     trainer_cells,
 )
 from zerofleet.config import Config
-from zerofleet.fleet.pace import Pace, earlier
+from zerofleet.fleet.throughput import Throughput, earlier
 from zerofleet.metrics import Record
 
 REDRAWS_PER_S = 2
@@ -77,7 +77,7 @@ class LiveScreen:
         stages = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
         for title in ("stage", "so far", "now", ""):
             stages.add_column(title, overflow="fold")
-        pace = Pace.between(self._statuses)
+        pace = Throughput.between(self._statuses)
         newest = self._statuses[-1] if self._statuses else None
         stages.add_row("self-play", *self_play_cells(newest, pace, self._config))
         stages.add_row("inference", *inference_cells(newest, pace))
@@ -92,7 +92,7 @@ class LiveScreen:
             notes.append(Text(self._doing, style="italic", overflow="ellipsis", no_wrap=True))
         return Group(self._heading(newest, pace), stages, *notes)
 
-    def _heading(self, status: Record | None, pace: Pace | None) -> Table:
+    def _heading(self, status: Record | None, pace: Throughput | None) -> Table:
         elapsed_s = time.monotonic() - self._started_s
         heading = Table.grid(expand=True)
         heading.add_column(overflow="ellipsis", no_wrap=True)

@@ -3,8 +3,8 @@
 import math
 
 from zerofleet.config import Config
-from zerofleet.fleet.pace import Pace
 from zerofleet.fleet.screen import gpu_texts
+from zerofleet.fleet.throughput import Throughput
 from zerofleet.metrics import PARTS_OF_POLICY_LOSS, Record
 
 LEAST_SHARE_SHOWN = 0.005
@@ -12,7 +12,7 @@ UNKNOWN = "-"
 
 
 def self_play_cells(
-    status: Record | None, pace: Pace | None, config: Config
+    status: Record | None, pace: Throughput | None, config: Config
 ) -> tuple[str, str, str]:
     if status is None:
         # A deterministic run has no status: clocks are not the same every time.
@@ -29,7 +29,7 @@ def self_play_cells(
     )
 
 
-def inference_cells(status: Record | None, pace: Pace | None) -> tuple[str, str, str]:
+def inference_cells(status: Record | None, pace: Throughput | None) -> tuple[str, str, str]:
     if status is None or pace is None:
         return UNKNOWN, "", ""
     return (
@@ -51,7 +51,7 @@ def replay_cells(status: Record | None, config: Config) -> tuple[str, str, str]:
     )
 
 
-def trainer_cells(num_steps: int, pace: Pace | None) -> tuple[str, str, str]:
+def trainer_cells(num_steps: int, pace: Throughput | None) -> tuple[str, str, str]:
     if pace is None:
         return f"{num_steps:,} steps", UNKNOWN, ""
     return (
@@ -106,7 +106,9 @@ def rate_text(per_s: float, what: str) -> str:
     return f"{per_s:,.1f} {what}s/s"
 
 
-def left_text(config: Config, status: Record | None, pace: Pace | None, elapsed_s: float) -> str:
+def left_text(
+    config: Config, status: Record | None, pace: Throughput | None, elapsed_s: float
+) -> str:
     """Until the limit of the run that comes first, at the pace of now."""
     stop = config.stop
     seconds = [] if stop.minutes is None else [stop.minutes * 60 - elapsed_s]

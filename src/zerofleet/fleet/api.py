@@ -12,12 +12,11 @@ from zerofleet.arena.ratings import START
 from zerofleet.config import Config, Override
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
-from zerofleet.fleet.devices import plan_devices
+from zerofleet.fleet.embedded import train as train_here
 from zerofleet.fleet.first_check import check_first, remember
 from zerofleet.fleet.group_sizes import refuse_unsaid_size
-from zerofleet.fleet.local import train as train_here
+from zerofleet.fleet.hardware import plan_devices, refuse_too_large
 from zerofleet.fleet.machine import name_and_preset
-from zerofleet.fleet.memory import refuse_too_large
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.games import Game
 from zerofleet.infer.load import network_of, weights_named

@@ -6,12 +6,14 @@ checkpoint is written, then zf.train raises it again.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from zerofleet.bus import Bus
 from zerofleet.runs.folder import Run
 
 if TYPE_CHECKING:
     from zerofleet.infer import Evaluator
+    from zerofleet.training import StepReport, TrainingLoop
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,41 @@ class CallbackRaised(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
+
+
+def step_callback(
+    on_step: OnStep, loop: "TrainingLoop", bus: Bus
+) -> Callable[["StepReport"], None]:
+    """What the trainer calls after each step; False of the user's callback stops the run."""
+
+    def call(report: "StepReport") -> None:
+        info = StepInfo(
+            report.step,
+            report.learning_rate,
+            report.grad_norm,
+            report.values,
+            loop.replay.limiter.state.num_samples,
+            loop.replay.log.position.num_episodes,
+        )
+        try:
+            if on_step(info) is False:
+                bus.stop()
+        except Exception as error:
+            raise CallbackRaised(error) from error
+
+    return call
+
+
+def version_callback(
+    on_version: OnVersion, evaluator: "Evaluator", run: Run
+) -> Callable[[int, dict[str, Any]], None]:
+    """What the trainer calls after each publication."""
+
+    def call(version: int, weights: dict[str, Any]) -> None:
+        evaluator.load(weights, version)
+        try:
+            on_version(VersionInfo(version, version, evaluator, run))
+        except Exception as error:
+            raise CallbackRaised(error) from error
+
+    return call

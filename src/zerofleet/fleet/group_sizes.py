@@ -6,7 +6,7 @@ from collections.abc import Callable
 from zerofleet import _core
 from zerofleet.config import Config
 from zerofleet.errors import Inconsistent
-from zerofleet.fleet.threads import ThreadPlan
+from zerofleet.fleet.hardware import ThreadPlan
 from zerofleet.games import Game
 from zerofleet.infer.calibration import calibrate, throughput_text
 from zerofleet.nets import Network

@@ -8,6 +8,7 @@ beside its weights.
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,8 +16,7 @@ from zerofleet import arena
 from zerofleet.arena.players import player_maker
 from zerofleet.arena.ratings import START
 from zerofleet.arena.search_players import SearchPlayer
-from zerofleet.bus import MemoryBus
-from zerofleet.config import RatingConfig
+from zerofleet.config import Config
 from zerofleet.fleet.screen import Screen
 from zerofleet.games import Game
 from zerofleet.infer import Evaluator
@@ -30,45 +30,34 @@ class Interrupted(Exception):
     """A match was given up because the run stops."""
 
 
+@dataclass(kw_only=True)
 class Rater:
-    """Its opponents' networks compute on `device`, as the run's own does."""
+    """Rates weights against the opponents of the config, whose networks compute on `device` too."""
 
-    def __init__(
-        self,
-        game: Game,
-        run: Run,
-        settings: RatingConfig,
-        make_evaluator: Callable[[], Evaluator],
-        device: str,
-        weights: WeightsStore,
-        bus: MemoryBus,
-        metrics: MetricsLog,
-        disk: Disk,
-        screen: Screen,
-        seed: int,
-        started_s: float,
-    ) -> None:
-        self.settings = settings
-        self._game = game
-        self._run = run
-        self._weights = weights
-        self._bus = bus
-        self._metrics = metrics
-        self._disk = disk
-        self._screen = screen
-        self._seed = seed
-        self._started_s = started_s
-        self._rated_at_s = started_s
+    run: Run
+    game: Game
+    config: Config
+    evaluator: Evaluator
+    """Plays what is rated; nobody else may use it."""
+    device: str
+    weights: WeightsStore
+    metrics: MetricsLog
+    disk: Disk
+    screen: Screen
+    started_s: float
+    on_fault: Callable[[BaseException], None]
+
+    def __post_init__(self) -> None:
+        self._rated_at_s = self.started_s
         self._thread: threading.Thread | None = None
         self._is_interrupted = False
         # All players are made now: an unknown one is refused before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
-        self._evaluator = make_evaluator()
-        self._opponents = {text: self._maker_of(text, device) for text in self._known_opponents()}
+        self._opponents = {text: self._maker_of(text) for text in self._known_opponents()}
 
     def is_due(self) -> bool:
         """Whether it is time to rate again, and the last rating is over."""
-        settings = self.settings
+        settings = self.config.rating
         if not (settings.interval_minutes and settings.games and settings.opponents):
             return False
         waited_min = (time.monotonic() - self._rated_at_s) / 60
@@ -79,7 +68,7 @@ class Rater:
     def start(self, version: int, state: dict[str, Any]) -> None:
         """Rates weights in the background."""
         self._rated_at_s = time.monotonic()
-        self._disk.write(lambda: self._weights.keep(version))
+        self.disk.write(lambda: self.weights.keep(version))
         self._thread = threading.Thread(
             target=self._rate_guarded, args=(version, state), name="rater", daemon=True
         )
@@ -103,25 +92,25 @@ class Rater:
         num_threads: int | None = None,
     ) -> None:
         """Plays every opponent; where it is interrupted, the results that there are stay."""
-        self._disk.write(lambda: self._weights.keep(version))
-        evaluator = self._evaluator
+        self.disk.write(lambda: self.weights.keep(version))
+        evaluator = self.evaluator
         evaluator.load(state, version)
         name = f"step {version}"
         for opponent, make_opponent in self._opponents.items():
             try:
                 found = arena.match(
-                    self._game,
-                    lambda: SearchPlayer(name, evaluator, self.settings.simulations),
+                    self.game,
+                    lambda: SearchPlayer(name, evaluator, self.config.rating.simulations),
                     make_opponent,
                     num_games=num_games,
-                    seed=self._seed + version,
+                    seed=self.config.run.seed + version,
                     num_threads=num_threads,
                     on_progress=self._progress_of(version, opponent),
                 )
             except Interrupted:
                 break
             finally:
-                self._screen.show_doing("")
+                self.screen.show_doing("")
             low, high = found.interval
             result: dict[str, Value] = {
                 "opponent": opponent,
@@ -131,36 +120,36 @@ class Rater:
                 "high": high,
                 "points": found.points.mean,
                 "pairs": found.pair_counts,
-                "simulations": self.settings.simulations,
-                "elapsed_s": round(time.monotonic() - self._started_s, 1),
+                "simulations": self.config.rating.simulations,
+                "elapsed_s": round(time.monotonic() - self.started_s, 1),
             }
-            self._metrics.append("rating", version, result)
-            self._disk.write(partial(self._weights.add_rating, version, result))
+            self.metrics.append("rating", version, result)
+            self.disk.write(partial(self.weights.add_rating, version, result))
 
     def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
         try:
-            self.rate(version, state, self.settings.games, num_threads=1)
+            self.rate(version, state, self.config.rating.games, num_threads=1)
         except BaseException as fault:
-            self._bus.stop(fault)
+            self.on_fault(fault)
 
     def _known_opponents(self) -> list[str]:
         """Those of the settings, without the run's start where its weights are gone."""
-        opponents = list(dict.fromkeys(self.settings.opponents))
-        if START in opponents and 0 not in self._weights.versions():
-            self._screen.say(f"ratings leave {START} out: the weights of step 0 are gone")
+        opponents = list(dict.fromkeys(self.config.rating.opponents))
+        if START in opponents and 0 not in self.weights.versions():
+            self.screen.say(f"ratings leave {START} out: the weights of step 0 are gone")
             opponents.remove(START)
         return opponents
 
-    def _maker_of(self, opponent: str, device: str) -> Callable[[], arena.Player]:
+    def _maker_of(self, opponent: str) -> Callable[[], arena.Player]:
         if opponent == START:
-            opponent = f"run:{self._run.name}@0,sims={self.settings.simulations}"
-        return player_maker(self._game, opponent, device)
+            opponent = f"run:{self.run.name}@0,sims={self.config.rating.simulations}"
+        return player_maker(self.game, opponent, self.device)
 
     def _progress_of(self, version: int, opponent: str) -> Callable[[int, int], None]:
         def show(num_done: int, num_games: int) -> None:
             if self._is_interrupted:
                 raise Interrupted
-            self._screen.show_doing(
+            self.screen.show_doing(
                 f"rating step {version:,} against {opponent}: {num_done} of {num_games} games"
             )
 

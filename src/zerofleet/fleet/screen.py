@@ -6,7 +6,7 @@ pipes, which prints lines; the command line has a table for terminals.
 
 from typing import Protocol
 
-from zerofleet.fleet.pace import Pace, earlier
+from zerofleet.fleet.throughput import Throughput, earlier
 from zerofleet.metrics import Record, Sink
 from zerofleet.printing import say
 
@@ -31,7 +31,7 @@ class PlainScreen:
     def write(self, record: Record) -> None:
         if record["kind"] == "status":
             self._statuses = [*earlier(self._statuses, record), record]
-            self.say(status_line(record, Pace.between(self._statuses)))
+            self.say(status_line(record, Throughput.between(self._statuses)))
         elif record["kind"] == "rating":
             self.say(rating_line(record))
 
@@ -48,7 +48,7 @@ class PlainScreen:
         """Lines stay, so passing things are left out."""
 
 
-def status_line(status: Record, pace: Pace | None) -> str:
+def status_line(status: Record, pace: Throughput | None) -> str:
     loss = status["loss"]
     parts = [
         f"{status['elapsed_s'] / 60:.1f} min",

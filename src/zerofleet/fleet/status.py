@@ -1,4 +1,4 @@
-"""What a run in one process says about itself every few seconds."""
+"""The status of a run: what it counts, every few seconds."""
 
 from collections.abc import Sequence
 from typing import Any

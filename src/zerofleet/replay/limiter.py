@@ -69,10 +69,11 @@ class RateLimiter:
             self._changed.notify_all()
             return self._changed.wait_for(self._trainer_may, timeout_s)
 
-    def wait_to_play(self, timeout_s: float) -> bool:
-        """Waits until self-play may make new moves; False after the timeout."""
+    @property
+    def rows_allowed(self) -> int:
+        """Self-play may make new moves while no more rows than these are inserted."""
         with self._changed:
-            return self._changed.wait_for(self._self_play_may, timeout_s)
+            return self._rows_allowed()
 
     @property
     def waiting(self) -> Literal["self-play", "trainer", "nobody"]:
@@ -99,12 +100,17 @@ class RateLimiter:
         return self._samples_left() >= self._batch_size
 
     def _self_play_may(self) -> bool:
-        # What is allowed now may arrive as one more quantum, so that much is kept free. What is
-        # left, at least a quantum, is enough for a batch: the two sides never both wait.
-        left = self._samples_left()
-        quantum = self._state.largest_quantum
-        slack = max(SLACK_SHARE * (left + self._state.num_samples), SLACK_QUANTA * quantum)
-        return left <= slack - quantum
+        return self._state.num_rows <= self._rows_allowed()
+
+    def _rows_allowed(self) -> int:
+        # Samples that rows may be due while the trainer is behind by no more than the slack. What
+        # is allowed now may arrive as one more quantum, so that much is kept free. What is left, at
+        # least a quantum, is enough for a batch: the two sides never both wait.
+        trained, quantum = self._state.num_samples, self._state.largest_quantum
+        num_samples = max(
+            (trained - quantum) / (1 - SLACK_SHARE), trained + (SLACK_QUANTA - 1) * quantum
+        )
+        return self._min_rows + math.floor(num_samples / self._samples_per_row)
 
     def _see_quantum(self, num_samples: float) -> None:
         if num_samples > self._state.largest_quantum:

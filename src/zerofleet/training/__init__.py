@@ -2,7 +2,7 @@
 
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.data_parallel import ProcessLost, train_together
-from zerofleet.training.loop import TrainingLoop
+from zerofleet.training.loop import RunCounters, TrainingLoop
 from zerofleet.training.loss import (
     LossTerm,
     compute_losses,
@@ -20,6 +20,7 @@ __all__ = [
     "NotFinite",
     "PackedBatch",
     "ProcessLost",
+    "RunCounters",
     "StepReport",
     "TensorBatch",
     "Trainer",

@@ -62,11 +62,11 @@ class WeightsStore:
         """Writes a version, then its manifest. Replaces the version of a step that is done again
         after a resume."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        data = save_tensors(weights.tensors)
+        data, sha256 = encoded_tensors(weights.tensors)
         write_whole(self.tensors_path(weights.version), data)
         manifest = {
             "version": weights.version,
-            "sha256": hashlib.sha256(data).hexdigest(),
+            "sha256": sha256,
             "num_bytes": len(data),
             "spec": weights.spec,
         }
@@ -160,17 +160,29 @@ def read_weights(path: Path, name: str) -> Weights:
         ) from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise BadWeights(f"{name} refused: {error}") from error
+    return Weights(version, spec, checked_tensors(data, expected, name))
+
+
+def encoded_tensors(tensors: Tensors) -> tuple[bytes, str]:
+    """Tensors as safetensors, and the SHA-256 of these bytes."""
+    # safetensors writes memory as it lies, and a convolution's kernel may lie channels last.
+    data = save_tensors({name: np.asarray(each, order="C") for name, each in tensors.items()})
+    return data, hashlib.sha256(data).hexdigest()
+
+
+def checked_tensors(data: bytes, sha256: str, name: str) -> Tensors:
+    """Tensors whose hash is right and whose numbers are finite. BadWeights calls them `name`."""
     got = hashlib.sha256(data).hexdigest()
-    if got != expected:
+    if got != sha256:
         raise BadWeights(
             f"{name} refused: sha256 differs from its manifest "
-            f"(got {got[:8]}…, expected {expected[:8]}…)"
+            f"(got {got[:8]}…, expected {sha256[:8]}…)"
         )
     try:
         tensors = load_tensors(data)
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise BadWeights(f"{name} refused: {path} is no safetensors file: {error}") from None
+        raise BadWeights(f"{name} refused: no safetensors: {error}") from None
     for tensor_name, tensor in tensors.items():
         if np.issubdtype(tensor.dtype, np.floating) and not np.isfinite(tensor).all():
             raise BadWeights(f"{name} refused: {tensor_name} has a number that is not finite")
-    return Weights(version, spec, tensors)
+    return tensors

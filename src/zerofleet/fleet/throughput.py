@@ -1,11 +1,11 @@
-"""What happened lately in a run: rates and shares between two of its statuses."""
+"""What happened lately in a run: throughput and shares between two of its statuses."""
 
 from dataclasses import dataclass
 
 from zerofleet.metrics import Record
 
-LEAST_PACE_S = 1.0
-"""Statuses that are closer together make no pace."""
+MIN_INTERVAL_S = 1.0
+"""Statuses that are closer together give no throughput."""
 GROWING = (
     *("elapsed_s", "step", "games", "rows", "samples", "simulations", "inferences"),
     *("batches", "rows_computed", "device_busy_s", "device_queue_s"),
@@ -16,7 +16,7 @@ GROWING = (
 
 
 @dataclass(frozen=True)
-class Pace:
+class Throughput:
     """What happened between two statuses."""
 
     games_per_s: float
@@ -39,12 +39,12 @@ class Pace:
     trainer_waits: float
 
     @staticmethod
-    def between(statuses: list[Record]) -> "Pace | None":
+    def between(statuses: list[Record]) -> "Throughput | None":
         if len(statuses) < 2:
             return None
         before, after = statuses
         gained = {name: after[name] - before[name] for name in GROWING}
-        return Pace(
+        return Throughput(
             games_per_s=gained["games"] / gained["elapsed_s"],
             rows_per_s=gained["rows"] / gained["elapsed_s"],
             simulations_per_s=gained["simulations"] / gained["elapsed_s"],
@@ -63,7 +63,7 @@ class Pace:
 def earlier(statuses: list[Record], newest: Record) -> list[Record]:
     """The status to compare a new one with: the last that is at least a second older."""
     return [
-        status for status in statuses if newest["elapsed_s"] - status["elapsed_s"] >= LEAST_PACE_S
+        status for status in statuses if newest["elapsed_s"] - status["elapsed_s"] >= MIN_INTERVAL_S
     ][-1:]
 
 
