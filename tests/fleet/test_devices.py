@@ -156,6 +156,6 @@ def test_a_training_process_that_is_killed_ends_the_run_with_one_line_and_a_chec
     os.kill(other, signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert errors == "zerofleet: training process 1 (cpu) was killed by signal 9: it said nothing\n"
+    assert errors == "zerofleet: training process 1 (cpu) was killed by signal 9: no output\n"
     (checkpoint,) = (tmp_path / "r" / "checkpoints").glob("*.json")
     assert int(checkpoint.stem) > 0

@@ -24,6 +24,7 @@ from zerofleet.errors import BadBytes, ZerofleetError
 from zerofleet.storage import write_whole
 
 Tensors = dict[str, NDArray[Any]]
+"""Arrays by name."""
 
 
 class BadWeights(ZerofleetError, ValueError):
