@@ -45,7 +45,7 @@ class GameSize:
 
 
 def decisions_in(episode):
-    return [event for event in episode.events if event.kind in ("full", "cheap")]
+    return [event for event in episode.events if event.kind in ("full", "fast")]
 
 
 def size_of_a_game(game, settings):

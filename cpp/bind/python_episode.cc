@@ -8,7 +8,7 @@
 
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
-#include "record/packed_rows.h"
+#include "record/rows.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,8 +30,8 @@ const char* kind_text(SearchKind kind) {
             return "chance";
         case SearchKind::none:
             return "none";
-        case SearchKind::cheap:
-            return "cheap";
+        case SearchKind::fast:
+            return "fast";
         case SearchKind::full:
             return "full";
     }
@@ -112,6 +112,39 @@ struct PyPackedRows {
     NumpyArray<uint8_t, 2> final_observations_FN;
 };
 
+// As numpy's dtypes take it.
+struct PyRowLayout {
+    std::vector<std::string> names, formats;
+    std::vector<size_t> offsets;
+    size_t itemsize = 0;
+};
+
+template <class T>
+std::string format_of(const RowScalar<T>&) {
+    const char kind = std::is_same_v<T, bool>       ? 'b'
+                      : std::is_floating_point_v<T> ? 'f'
+                      : std::is_signed_v<T>         ? 'i'
+                                                    : 'u';
+    return std::string("<") + kind + std::to_string(sizeof(T));
+}
+
+template <class T>
+std::string format_of(const RowArray<T>& field) {
+    return "(" + std::to_string(field.count) + ",)" + format_of(RowScalar<T>{});
+}
+
+PyRowLayout row_layout(const PyGame& game) {
+    const RowLayout layout(game.core->facts());
+    PyRowLayout described;
+    described.itemsize = layout.num_bytes();
+    layout.for_each([&](const auto& field) {
+        described.names.push_back(field.name);
+        described.formats.push_back(format_of(field));
+        described.offsets.push_back(field.offset);
+    });
+    return described;
+}
+
 Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
                         float value_lambda, bool cut_exploratory) {
     PackedRows packed(game.core->facts());
@@ -127,7 +160,7 @@ Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGam
 PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& episodes,
                        float value_lambda, bool cut_exploratory) {
     PackedRows packed(game.core->facts());
-    if (game.custom_class.is_valid()) {  // whose rules are in Python
+    if (game.custom_class.is_valid()) {  // its rules are in Python
         packed = value_or_raise(pack(episodes, game, value_lambda, cut_exploratory));
     } else {
         Result<PackedRows> made = packed;
@@ -138,9 +171,9 @@ PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& ep
         packed = value_or_raise(std::move(made));
     }
     const size_t num_bytes = size_t(game.core->facts().observation_bytes);
-    const size_t num_rows = packed.rows.size() / packed.num_bytes();
+    const size_t num_rows = packed.rows.size() / packed.layout.num_bytes();
     const size_t num_finals = packed.final_observations.size() / num_bytes;
-    return {to_numpy<2>(std::move(packed.rows), {num_rows, packed.num_bytes()}),
+    return {to_numpy<2>(std::move(packed.rows), {num_rows, packed.layout.num_bytes()}),
             to_numpy<1>(std::move(packed.num_rows), {episodes.size()}),
             to_numpy<2>(std::move(packed.final_observations), {num_finals, num_bytes})};
 }
@@ -149,8 +182,8 @@ PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& ep
 
 void bind_episode(nb::module_& m) {
     nb::class_<PyRows>(m, "TrainingRows",
-                       "An episode for training, one row per position and observer; see "
-                       "cpp/record/rows.h. A game that was truncated has none.")
+                       "The training rows of an episode, one per position and observer; see "
+                       "cpp/record/rows.h. A truncated game has none.")
         .def_ro("observations", &PyRows::observations_RN, nb::rv_policy::automatic,
                 "[R, observation_bytes]")
         .def_ro("legal", &PyRows::legal_RA, nb::rv_policy::automatic,
@@ -158,21 +191,22 @@ void bind_episode(nb::module_& m) {
         .def_ro("policy", &PyRows::policy_RA, nb::rv_policy::automatic,
                 "[R, num_actions], in 1 / 4095; zeros without one.")
         .def_ro("outcome", &PyRows::outcome_R, nb::rv_policy::automatic,
-                "[R], how the game ended for the observer; num_outcomes where the trace is cut.")
-        .def_ro("search_outcomes", &PyRows::search_outcomes_RO, nb::rv_policy::automatic,
-                "[R, num_outcomes], in 1 / 65535, the observer's view; zeros without a search.")
+                "[R], the outcome for the observer; num_outcomes where the trace is cut.")
+        .def_ro(
+            "search_outcomes", &PyRows::search_outcomes_RO, nb::rv_policy::automatic,
+            "[R, num_outcomes], in 1 / OUTCOME_UNIT, the observer's view; zeros without a search.")
         .def_ro("surprise", &PyRows::surprise_R, nb::rv_policy::automatic, "[R]")
         .def_ro("reply", &PyRows::reply_R, nb::rv_policy::automatic,
                 "[R], the other player's next action, or -1.")
         .def_ro("observer", &PyRows::observer_R, nb::rv_policy::automatic, "[R]")
         .def_ro("event", &PyRows::event_R, nb::rv_policy::automatic,
-                "[R], number of the event that was to come.")
+                "[R], number of the event that follows the position.")
         .def_ro("final_observations", &PyRows::final_observations_2N, nb::rv_policy::automatic,
                 "[2, observation_bytes], by player.");
 
     nb::class_<PyPackedRows>(m, "PackedRows",
-                             "The rows of episodes as a window keeps them; see "
-                             "cpp/record/packed_rows.h.")
+                             "The rows of episodes as the replay buffer keeps them, laid out as "
+                             "row_layout says.")
         .def_ro("rows", &PyPackedRows::rows_RX, nb::rv_policy::automatic,
                 "[R, bytes of a row], of all episodes one after another.")
         .def_ro("num_rows", &PyPackedRows::num_rows_E, nb::rv_policy::automatic,
@@ -181,11 +215,20 @@ void bind_episode(nb::module_& m) {
                 nb::rv_policy::automatic,
                 "[F, observation_bytes], two of each episode that has rows, by player.");
 
+    nb::class_<PyRowLayout>(m, "RowLayout",
+                            "The fields of a packed row, as numpy.dtype takes them.")
+        .def_ro("names", &PyRowLayout::names)
+        .def_ro("formats", &PyRowLayout::formats)
+        .def_ro("offsets", &PyRowLayout::offsets)
+        .def_ro("itemsize", &PyRowLayout::itemsize);
+
+    m.attr("OUTCOME_UNIT") = kOutcomeUnit;
+
     nb::class_<Event>(m, "Event",
                       "An action or chance outcome, and what the search before it found.")
         .def_prop_ro(
             "kind", [](const Event& event) { return kind_text(event.kind); },
-            "chance; or how the decision was searched: none, cheap or full.")
+            "chance; or how the decision was searched: none, fast or full.")
         .def_ro("id", &Event::id, "The action, or the chance outcome.")
         .def_ro("version", &Event::version, "Of the weights that evaluated.")
         .def_ro("num_simulations", &Event::num_simulations)
@@ -229,19 +272,19 @@ void bind_episode(nb::module_& m) {
             },
             "game"_a, "Raises where the game cannot have been played so.")
         .def("rows", &rows_of, "game"_a, "value_lambda"_a = 0.0f, "cut_exploratory"_a = false,
-             "Plays it again: what there is to learn from it. Values that searches found look "
-             "ahead by value_lambda; see replay.value_target_lambda and "
-             "replay.value_target_cut_exploratory.")
+             "Replays it into training rows. Search values are TD(lambda) targets; see "
+             "replay.value_target_lambda and replay.value_target_cut_exploratory.")
         .def("positions", &positions_of, "game"_a,
-             "Plays it again: the positions before each event, then the last one.")
+             "Replays it: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,
-             "What the players saw: rows of bytes, the number of the event that was to come, and "
-             "the observer. Where hands are hidden both players have a row.");
+             "What the players saw: rows of bytes, the number of the event that follows, and the "
+             "observer. Where hands are hidden both players have a row.");
 
     m.def("pack_rows", &pack_rows, "game"_a, "episodes"_a, "value_lambda"_a = 0.0f,
           "cut_exploratory"_a = false,
-          "Plays episodes again: what there is to learn from them, as a window keeps it. Other "
-          "threads run meanwhile, unless the rules are in Python.");
+          "Replays episodes into packed training rows. Releases the GIL, unless the rules are in "
+          "Python.");
+    m.def("row_layout", &row_layout, "game"_a, "The layout of a game's packed rows.");
 }
 
 }  // namespace zf

@@ -69,7 +69,7 @@ std::vector<uint8_t> encode(const Episode& episode) {
             version = event.version;
         }
         out.varint(event.id);
-        if (event.kind != SearchKind::cheap && event.kind != SearchKind::full) continue;
+        if (event.kind != SearchKind::fast && event.kind != SearchKind::full) continue;
         out.varint(event.num_simulations);
         out.u8(uint8_t(event.outcomes_to_move.size()));
         for (size_t i = 0; i + 1 < event.outcomes_to_move.size(); ++i)

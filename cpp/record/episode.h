@@ -1,14 +1,15 @@
-// The record of one whole game: what leaves self-play and what training is made of.
+// The record of one whole game: what self-play hands to training.
 //
-// It holds the options, the deal, every action and chance outcome, and for each decision what the
-// search found. Observations are not in it: whoever needs one replays the episode (replay.h).
+// It holds the options, the deal, every action and chance outcome, and for each decision the
+// result of its search. Observations are not in it: whoever needs one replays the episode
+// (replay.h).
 //
 // Bytes, version 1. Numbers are varints unless a width is given; texts and byte strings have their
 // length in front.
 //     "ZFE" 0x01 | game | number of options, each name and value | worker u64 | sequence u64 |
 //     start | number of events | first version of weights | events | result | u64 hash of all
 //     before
-// An event is a tag (0 chance, 1 decision without search, 2 cheap search, 3 full search; +4: the
+// An event is a tag (0 chance, 1 decision without search, 2 fast search, 3 full search; +4: the
 // change of version follows, zigzag) and its id; after a search come its simulations, the outcome
 // distribution (u16 each, but the last is what is left), and after a full one the surprise (u16)
 // and the policy: number of entries, then for each the step from the last action id and the weight.
@@ -25,11 +26,11 @@
 
 namespace zf {
 
-enum class SearchKind : uint8_t { chance = 0, none = 1, cheap = 2, full = 3 };
+enum class SearchKind : uint8_t { chance = 0, none = 1, fast = 2, full = 3 };
 
 struct PolicyEntry {
     Action action;
-    uint16_t weight;  // in 1 / kPolicyUnit; the weights of an event add up to about kPolicyUnit
+    uint16_t weight;  // in 1 / kPolicyUnit; the weights of an event sum to about kPolicyUnit
     bool operator==(const PolicyEntry&) const = default;
 };
 
@@ -37,8 +38,8 @@ struct Event {
     SearchKind kind = SearchKind::none;
     Action id = 0;                           // action, or chance outcome
     uint64_t version = 0;                    // of the weights; decisions only
-    uint32_t num_simulations = 0;            // cheap and full
-    std::vector<uint16_t> outcomes_to_move;  // cheap and full; in 1 / kOutcomeUnit, add up to it
+    uint32_t num_simulations = 0;            // fast and full
+    std::vector<uint16_t> outcomes_to_move;  // fast and full; in 1 / kOutcomeUnit, sum to it
     uint16_t surprise = 0;                   // full; in 1 / kSurpriseUnit
     std::vector<PolicyEntry> policy;         // full; ascending actions
     bool operator==(const Event&) const = default;
@@ -51,7 +52,7 @@ struct Episode {
     uint64_t sequence = 0;
     std::vector<uint8_t> start;
     std::vector<Event> events;
-    int outcome_first_player = -1;  // -1: truncated at max_plies, not to be trained on
+    int outcome_first_player = -1;  // -1: truncated at max_plies, not trained on
     bool operator==(const Episode&) const = default;
 };
 
@@ -70,7 +71,7 @@ uint16_t quantise(float value, int unit);
 std::vector<PolicyEntry> quantise_policy(std::span<const Action> actions,
                                          std::span<const float> policy);
 
-// Parts that add up to kOutcomeUnit exactly: the last takes what rounding leaves.
+// Parts that sum to kOutcomeUnit exactly: the last takes the rounding error.
 std::vector<uint16_t> quantise_outcomes(std::span<const float> outcomes);
 
 std::vector<uint8_t> encode(const Episode& episode);

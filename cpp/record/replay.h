@@ -1,4 +1,4 @@
-// Plays an episode again: positions and observations come back, and untrusted games are checked.
+// Replays an episode: recovers its positions and observations, and checks untrusted games.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ Result<void> replay(const Episode& episode, const typename P::Options& options, 
     return {};
 }
 
-// Whether the game could have been played so: every action legal, every chance outcome possible,
+// Whether the rules allow the game: every action legal, every chance outcome possible,
 // targets on legal actions only, the result right.
 template <Game P>
 Result<void> verify(const Episode& episode, const typename P::Options& options,
@@ -75,7 +75,7 @@ Result<void> verify(const Episode& episode, const typename P::Options& options,
 // where hands are hidden, the other player too.
 struct ObservationRows {
     std::vector<uint8_t> bytes;   // rows of observation_bytes
-    std::vector<uint32_t> event;  // that was to come
+    std::vector<uint32_t> event;  // the one that follows the position
     std::vector<uint8_t> observer;
 };
 

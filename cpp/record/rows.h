@@ -1,4 +1,5 @@
-// What training is made of: an episode as rows, one per position and observer.
+// What training learns from: an episode as rows, one per position and observer, and how rows lie
+// packed in memory. The layout is described here alone; Python asks for it (`row_layout`).
 #pragma once
 
 #include "record/replay.h"
@@ -7,19 +8,91 @@ namespace zf {
 
 // R rows. A decision gives a row of the mover, with a policy if its search was a full one; where
 // hands are hidden also one of the other player; a position before a roll one of the player about
-// to roll. Rows without a policy are there for their value. A game that was truncated gives none.
+// to roll. Rows without a policy train the value. A truncated game gives none.
 struct TrainingRows {
     std::vector<uint8_t> observations;  // [R, observation_bytes]
     std::vector<uint8_t> legal;         // [R, num_actions], 0 or 1; zeros where there is no policy
     std::vector<uint16_t> policy;       // [R, num_actions], in 1 / kPolicyUnit
-    // [R] how the game ended; num_outcomes where the trace is cut before that.
+    // [R] the outcome of the game; num_outcomes where the trace is cut before its end.
     std::vector<uint8_t> outcome_observer;
-    std::vector<uint16_t> search_outcomes_observer;  // [R, num_outcomes]; zeros where none
-    std::vector<float> surprise;                     // [R]
-    std::vector<int32_t> reply;                      // [R] the other player's next action, or -1
-    std::vector<uint8_t> observer;                   // [R]
-    std::vector<uint32_t> event;                     // [R] that was to come
-    std::vector<uint8_t> final_observations;         // [2, observation_bytes], by player
+    // [R, num_outcomes], the search value in 1 / kOutcomeUnit; zeros where there was no search.
+    std::vector<uint16_t> search_outcomes_observer;
+    std::vector<float> surprise;              // [R]
+    std::vector<int32_t> reply;               // [R] the other player's next action, or -1
+    std::vector<uint8_t> observer;            // [R]
+    std::vector<uint32_t> event;              // [R] the event that follows the position
+    std::vector<uint8_t> final_observations;  // [2, observation_bytes], by player
+};
+
+// A field of a packed row: a value of type T, or `count` of them, from byte `offset` on.
+template <class T>
+struct RowScalar {
+    const char* name;
+    size_t offset;
+};
+template <class T>
+struct RowArray {
+    const char* name;
+    size_t offset, count;
+};
+
+// Where the fields of a packed row lie: one after another without gaps, numbers as they are in
+// memory.
+class RowLayout {
+    size_t num_bytes_ = 0;  // of the fields placed so far; first, since placing them counts it up
+
+  public:
+    explicit RowLayout(const Facts& facts);
+
+    RowArray<uint8_t> observation;
+    RowArray<uint8_t> legal_bits;  // the first of eight actions is the highest bit
+    RowArray<uint16_t> policy;     // in 1 / kPolicyUnit
+    RowScalar<bool> has_policy;
+    RowScalar<uint8_t> outcome;          // num_outcomes where the trace is cut
+    RowArray<uint16_t> search_outcomes;  // in 1 / kOutcomeUnit; zeros where there was no search
+    RowScalar<float> surprise;
+    RowScalar<int32_t> reply;  // an action, or -1
+    RowScalar<int64_t> final;  // the row's observation among final_observations
+
+    size_t num_bytes() const { return num_bytes_; }
+
+    // Calls visit(field) for each field in order.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        visit(observation);
+        visit(legal_bits);
+        visit(policy);
+        visit(has_policy);
+        visit(outcome);
+        visit(search_outcomes);
+        visit(surprise);
+        visit(reply);
+        visit(final);
+    }
+
+  private:
+    template <class T>
+    RowScalar<T> scalar(const char* name);
+    template <class T>
+    RowArray<T> array(const char* name, size_t count);
+};
+
+// The rows of episodes, packed one after another.
+class PackedRows {
+  public:
+    explicit PackedRows(const Facts& facts) : layout(facts) {}
+
+    RowLayout layout;
+    std::vector<uint8_t> rows;                // [R, layout.num_bytes()]
+    std::vector<uint32_t> num_rows;           // of each episode, in order; 0 where truncated
+    std::vector<uint8_t> final_observations;  // [2 * episodes with rows, observation_bytes]
+
+    void add(const TrainingRows& episode);
+
+  private:
+    void pack(const TrainingRows& episode, size_t row, uint8_t* out) const;
+
+    int64_t num_episodes_ = 0;  // with rows
 };
 
 template <Game P>
@@ -28,10 +101,10 @@ class RowMaker {
     RowMaker(const Episode& episode, const Facts& facts, float value_lambda, bool cut_exploratory)
         : episode_(episode),
           facts_(facts),
-          value_decay_(value_lambda),
+          lambda_(value_lambda),
           cut_exploratory_(cut_exploratory) {}
 
-    // Replays the episode, which is checked on the way.
+    // Replays the episode, and so checks it.
     Result<TrainingRows> make(const typename P::Options& options) {
         const Result<void> played = replay<P>(
             episode_, options, facts_,
@@ -90,45 +163,46 @@ class RowMaker {
         }
     }
 
-    // What searches found from a row's event on: the next search, and of what comes after its turn
-    // value_lambda, up to how the game ended. A turn is all that one player does before another, or
-    // chance, acts. Without a search after it a row has none.
+    // The search value of each row as a TD(lambda) target (Sutton, 1988): the value of the next
+    // search, and with weight lambda what follows its turn, up to the outcome of the game. A turn
+    // is all that one player does before the other, or chance, acts. Rows without a later search
+    // have no search value.
     //
-    // With cut_exploratory the trace is cut at exploratory actions, as in Watkins's Q(lambda): what
-    // the search found there stands for all that came after it, how the game ended too.
+    // With cut_exploratory the trace is cut at exploratory actions, as in Watkins's Q(lambda): the
+    // search value there stands for all that follows, the outcome included.
     void add_search_outcomes() {
         const size_t num_outcomes = facts_.outcomes.size();
         rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
         std::vector<float> ahead_first_player(num_outcomes, 0.0f);
         ahead_first_player[episode_.outcome_first_player] = float(kOutcomeUnit);
         std::vector<float> after_turn_first_player;
-        bool searched = false, cut = false;
+        bool any_search = false, cut = false;
         size_t row = rows_.observer.size();
         for (size_t at = movers_.size(); at-- > 0;) {
-            const std::vector<uint16_t>& found = episode_.events[at].outcomes_to_move;
-            searched |= !found.empty();
+            const std::vector<uint16_t>& searched = episode_.events[at].outcomes_to_move;
+            any_search |= !searched.empty();
             if (at + 1 == movers_.size() || movers_[at] != movers_[at + 1])
                 after_turn_first_player = ahead_first_player;
             const bool cut_here = cut_exploratory_ && is_exploratory(episode_.events[at]);
             cut |= cut_here;
-            for (size_t i = 0; i < found.size(); ++i) {
+            for (size_t i = 0; i < searched.size(); ++i) {
                 const size_t to = in_view_of(movers_[at], i);
-                if (cut_here) after_turn_first_player[to] = float(found[i]);
-                ahead_first_player[to] = (1 - value_decay_) * float(found[i]) +
-                                         value_decay_ * after_turn_first_player[to];
+                if (cut_here) after_turn_first_player[to] = float(searched[i]);
+                ahead_first_player[to] =
+                    (1 - lambda_) * float(searched[i]) + lambda_ * after_turn_first_player[to];
             }
             while (row > 0 && rows_.event[row - 1] == at) {
                 --row;
                 if (cut) rows_.outcome_observer[row] = uint8_t(num_outcomes);
-                for (size_t i = 0; searched && i < num_outcomes; ++i)
+                for (size_t i = 0; any_search && i < num_outcomes; ++i)
                     rows_.search_outcomes_observer[row * num_outcomes + i] =
                         uint16_t(ahead_first_player[in_view_of(rows_.observer[row], i)] + 0.5f);
             }
         }
     }
 
-    // Whether the search held another action for better than the one that was played. One that left
-    // no policy does not say: its action counts as greedy.
+    // Whether the search preferred another action to the one played. Without a policy the action
+    // counts as greedy.
     static bool is_exploratory(const Event& event) {
         uint16_t played = 0, largest = 0;
         for (const PolicyEntry& entry : event.policy) {
@@ -138,14 +212,14 @@ class RowMaker {
         return played < largest;
     }
 
-    // Outcomes of a player as the first player names them, and the other way round.
+    // A player's outcome in the first player's view, and the reverse.
     size_t in_view_of(int player, size_t outcome) const {
         return player == 0 ? outcome : size_t(facts_.outcomes[outcome].opposite);
     }
 
     const Episode& episode_;
     const Facts& facts_;
-    float value_decay_;
+    float lambda_;
     bool cut_exploratory_;
     std::vector<Mover> movers_;  // by event
     TrainingRows rows_;

@@ -103,7 +103,7 @@ class SelfPlayer {
     void decide() {
         const RootResult result = decider_.result();
         Event event;
-        event.kind = decider_.full() ? SearchKind::full : SearchKind::cheap;
+        event.kind = decider_.full() ? SearchKind::full : SearchKind::fast;
         event.version = decider_.version();
         event.num_simulations = result.num_simulations;
         event.outcomes_to_move = quantise_outcomes(result.outcomes_to_move);

@@ -6,8 +6,8 @@
 
 #include "games/connect4.h"
 #include "games/gomoku.h"
-#include "record/packed_rows.h"
 #include "record/replay.h"
+#include "record/rows.h"
 #include "selfplay/group.h"
 
 using namespace zf;
@@ -189,16 +189,16 @@ TEST_CASE(
     CHECK(std::abs(float(uncut.search_outcomes_observer[3 * 5]) - 0.3125f * kOutcomeUnit) <= 1);
 }
 
-TEST_CASE("a window's rows are those of the episode, field by field; a truncated game has none") {
+TEST_CASE("packed rows are those of the episode, field by field; a truncated game has none") {
     const Episode episode = won_game();
     const TrainingRows rows = *training_rows<Connect4>(episode, kOptions, kFacts, 0, false);
-    PackedRows window(kFacts);
-    window.add(TrainingRows{});
-    window.add(rows);
-    CHECK(window.num_rows == std::vector<uint32_t>{0, 7});
-    REQUIRE(window.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 4 + 4 + 8);
-    REQUIRE(window.rows.size() == 7 * window.num_bytes());
-    const uint8_t* third = &window.rows[2 * window.num_bytes()];
+    PackedRows packed(kFacts);
+    packed.add(TrainingRows{});
+    packed.add(rows);
+    CHECK(packed.num_rows == std::vector<uint32_t>{0, 7});
+    REQUIRE(packed.layout.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 4 + 4 + 8);
+    REQUIRE(packed.rows.size() == 7 * packed.layout.num_bytes());
+    const uint8_t* third = &packed.rows[2 * packed.layout.num_bytes()];
     CHECK(std::equal(third, third + 43, &rows.observations[2 * 43]));
     CHECK(third[43] == 0b11111110);  // all seven columns, the first is the highest bit
     CHECK(third[44] + 256 * third[45] == 4000);
@@ -215,5 +215,5 @@ TEST_CASE("a window's rows are those of the episode, field by field; a truncated
     CHECK(surprise == float(9) / float(kSurpriseUnit));
     CHECK(reply == 1);
     CHECK(final_row == 0);
-    CHECK(window.final_observations == rows.final_observations);
+    CHECK(packed.final_observations == rows.final_observations);
 }

@@ -110,7 +110,7 @@ TEST_CASE("playout cap randomisation searches the stated share fully and marks t
     options.full_search_probability = 0.25f;
     options.fast_simulations = 6;
     options.reuse_tree = false;
-    int full = 0, cheap = 0;
+    int full = 0, fast = 0;
     for (const auto& [sequence, bytes] : play_episodes(options, 1, 16, 64)) {
         const Result<Episode> episode = decode(bytes);
         for (const Event& event : episode->events) {
@@ -118,14 +118,14 @@ TEST_CASE("playout cap randomisation searches the stated share fully and marks t
                 ++full;
                 CHECK(event.num_simulations == 24);
                 CHECK_FALSE(event.policy.empty());
-            } else if (event.kind == SearchKind::cheap) {
-                ++cheap;
+            } else if (event.kind == SearchKind::fast) {
+                ++fast;
                 CHECK(event.num_simulations == 6);
                 CHECK(event.policy.empty());
             }
         }
     }
-    CHECK(double(full) / (full + cheap) == doctest::Approx(0.25).epsilon(0.2));
+    CHECK(double(full) / (full + fast) == doctest::Approx(0.25).epsilon(0.2));
 }
 
 TEST_CASE("temperature varies games while it lasts") {

@@ -10,13 +10,12 @@ Samples are uniform over rows, not games, so long games weigh more. Rows are der
 once, when it arrives, by replaying it in the core, and can always be derived again.
 """
 
-from zerofleet.replay.buffer import OUTCOME_UNIT, Batch, ReplayBuffer, RowFormat, Sampler
+from zerofleet.replay.buffer import Batch, ReplayBuffer, RowFormat, Sampler
 from zerofleet.replay.limiter import LimiterState, RateLimiter
 from zerofleet.replay.log import EpisodeLog, LogFull, LogInUse, LogPosition, RecoveryReport
 from zerofleet.replay.replay import Replay
 
 __all__ = [
-    "OUTCOME_UNIT",
     "Batch",
     "EpisodeLog",
     "LimiterState",

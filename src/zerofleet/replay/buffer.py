@@ -17,34 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerofleet._core import PackedRows
+from zerofleet._core import PackedRows, row_layout
 from zerofleet.config import ReplayConfig
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
-
-OUTCOME_UNIT = 65535
-"""Probability 1 in the outcome distributions of rows, which are integers."""
 
 MIN_EPISODES = 16
 
 
 def row_dtype(game: Game) -> np.dtype[np.void]:
-    """A row as the core packs it (cpp/record/packed_rows.h) and the buffer keeps it.
-
-    Numbers are little-endian: whoever trains reads them from the bytes.
-    """
+    """A training row as the core packs it; cpp/record/rows.h describes its fields."""
+    layout = row_layout(game)
     return np.dtype(
-        [
-            ("observation", np.uint8, (game.observation_bytes,)),
-            ("legal_bits", np.uint8, ((game.num_actions + 7) // 8,)),
-            ("policy", "<u2", (game.num_actions,)),
-            ("has_policy", np.bool_),
-            ("outcome", np.uint8),
-            ("search_outcomes", "<u2", (len(game.outcomes),)),
-            ("surprise", "<f4"),
-            ("reply", "<i4"),
-            ("final", "<i8"),  # 2 * number of the episode + observer
-        ]
+        {
+            "names": layout.names,
+            "formats": layout.formats,
+            "offsets": layout.offsets,
+            "itemsize": layout.itemsize,
+        }
     )
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from zerofleet._core import OUTCOME_UNIT
 from zerofleet.nets import NetworkSpec
-from zerofleet.replay import OUTCOME_UNIT, Batch, RowFormat
+from zerofleet.replay import Batch, RowFormat
 
 
 class PackedBatch(NamedTuple):
