@@ -123,8 +123,8 @@ class AnyGame {
     // Records; see record/replay.h. They must be of this game with these options.
     virtual Result<void> verify(const Episode& episode) const = 0;
     virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;
-    virtual Result<TrainingRows> training_rows(const Episode& episode, float value_lambda,
-                                               bool cut_exploratory) const = 0;
+    virtual Result<TrainingRows> training_rows(const Episode& episode,
+                                               float value_lambda) const = 0;
     // The positions before each event, then the last one.
     virtual Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const = 0;

@@ -231,10 +231,9 @@ class GameOf final : public AnyGame {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::replay_observations<P>(episode, options_, facts());
     }
-    Result<TrainingRows> training_rows(const Episode& episode, float value_lambda,
-                                       bool cut_exploratory) const override {
+    Result<TrainingRows> training_rows(const Episode& episode, float value_lambda) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
-        return zf::training_rows<P>(episode, options_, facts(), value_lambda, cut_exploratory);
+        return zf::training_rows<P>(episode, options_, facts(), value_lambda);
     }
     Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const override {

@@ -86,10 +86,8 @@ struct PyRows {
     NumpyArray<uint8_t, 2> final_observations_2N;
 };
 
-PyRows rows_of(const Episode& episode, const PyGame& game, float value_lambda,
-               bool cut_exploratory) {
-    TrainingRows rows =
-        value_or_raise(game.core->training_rows(episode, value_lambda, cut_exploratory));
+PyRows rows_of(const Episode& episode, const PyGame& game, float value_lambda) {
+    TrainingRows rows = value_or_raise(game.core->training_rows(episode, value_lambda));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
@@ -146,11 +144,10 @@ PyRowLayout row_layout(const PyGame& game) {
 }
 
 Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
-                        float value_lambda, bool cut_exploratory) {
+                        float value_lambda) {
     PackedRows packed(game.core->facts());
     for (const Episode* episode : episodes) {
-        const Result<TrainingRows> rows =
-            game.core->training_rows(*episode, value_lambda, cut_exploratory);
+        const Result<TrainingRows> rows = game.core->training_rows(*episode, value_lambda);
         if (!rows) return rows.error();
         packed.add(*rows);
     }
@@ -158,15 +155,15 @@ Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGam
 }
 
 PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& episodes,
-                       float value_lambda, bool cut_exploratory) {
+                       float value_lambda) {
     PackedRows packed(game.core->facts());
     if (game.custom_class.is_valid()) {  // its rules are in Python
-        packed = value_or_raise(pack(episodes, game, value_lambda, cut_exploratory));
+        packed = value_or_raise(pack(episodes, game, value_lambda));
     } else {
         Result<PackedRows> made = packed;
         {
             const nb::gil_scoped_release others_may_run;
-            made = pack(episodes, game, value_lambda, cut_exploratory);
+            made = pack(episodes, game, value_lambda);
         }
         packed = value_or_raise(std::move(made));
     }
@@ -191,7 +188,7 @@ void bind_episode(nb::module_& m) {
         .def_ro("policy", &PyRows::policy_RA, nb::rv_policy::automatic,
                 "[R, num_actions], in 1 / 4095; zeros without one.")
         .def_ro("outcome", &PyRows::outcome_R, nb::rv_policy::automatic,
-                "[R], the outcome for the observer; num_outcomes where the trace is cut.")
+                "[R], the outcome for the observer.")
         .def_ro(
             "search_outcomes", &PyRows::search_outcomes_RO, nb::rv_policy::automatic,
             "[R, num_outcomes], in 1 / OUTCOME_UNIT, the observer's view; zeros without a search.")
@@ -271,9 +268,9 @@ void bind_episode(nb::module_& m) {
                 value_or_raise(game.core->verify(episode));
             },
             "game"_a, "Raises where the game cannot have been played so.")
-        .def("rows", &rows_of, "game"_a, "value_lambda"_a = 0.0f, "cut_exploratory"_a = false,
+        .def("rows", &rows_of, "game"_a, "value_lambda"_a = 0.0f,
              "Replays it into training rows. Search values are TD(lambda) targets; see "
-             "replay.value_target_lambda and replay.value_target_cut_exploratory.")
+             "replay.value_target_lambda.")
         .def("positions", &positions_of, "game"_a,
              "Replays it: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,
@@ -281,7 +278,6 @@ void bind_episode(nb::module_& m) {
              "observer. Where hands are hidden both players have a row.");
 
     m.def("pack_rows", &pack_rows, "game"_a, "episodes"_a, "value_lambda"_a = 0.0f,
-          "cut_exploratory"_a = false,
           "Replays episodes into packed training rows. Releases the GIL, unless the rules are in "
           "Python.");
     m.def("row_layout", &row_layout, "game"_a, "The layout of a game's packed rows.");

@@ -13,8 +13,7 @@ struct TrainingRows {
     std::vector<uint8_t> observations;  // [R, observation_bytes]
     std::vector<uint8_t> legal;         // [R, num_actions], 0 or 1; zeros where there is no policy
     std::vector<uint16_t> policy;       // [R, num_actions], in 1 / kPolicyUnit
-    // [R] the outcome of the game; num_outcomes where the trace is cut before its end.
-    std::vector<uint8_t> outcome_observer;
+    std::vector<uint8_t> outcome_observer;  // [R] the outcome of the game
     // [R, num_outcomes], the search value in 1 / kOutcomeUnit; zeros where there was no search.
     std::vector<uint16_t> search_outcomes_observer;
     std::vector<float> surprise;              // [R]
@@ -48,7 +47,7 @@ class RowLayout {
     RowArray<uint8_t> legal_bits;  // the first of eight actions is the highest bit
     RowArray<uint16_t> policy;     // in 1 / kPolicyUnit
     RowScalar<bool> has_policy;
-    RowScalar<uint8_t> outcome;          // num_outcomes where the trace is cut
+    RowScalar<uint8_t> outcome;
     RowArray<uint16_t> search_outcomes;  // in 1 / kOutcomeUnit; zeros where there was no search
     RowScalar<float> surprise;
     RowScalar<int32_t> reply;  // an action, or -1
@@ -98,11 +97,8 @@ class PackedRows {
 template <Game P>
 class RowMaker {
   public:
-    RowMaker(const Episode& episode, const Facts& facts, float value_lambda, bool cut_exploratory)
-        : episode_(episode),
-          facts_(facts),
-          lambda_(value_lambda),
-          cut_exploratory_(cut_exploratory) {}
+    RowMaker(const Episode& episode, const Facts& facts, float value_lambda)
+        : episode_(episode), facts_(facts), lambda_(value_lambda) {}
 
     // Replays the episode, and so checks it.
     Result<TrainingRows> make(const typename P::Options& options) {
@@ -167,49 +163,31 @@ class RowMaker {
     // search, and with weight lambda what follows its turn, up to the outcome of the game. A turn
     // is all that one player does before the other, or chance, acts. Rows without a later search
     // have no search value.
-    //
-    // With cut_exploratory the trace is cut at exploratory actions, as in Watkins's Q(lambda): the
-    // search value there stands for all that follows, the outcome included.
     void add_search_outcomes() {
         const size_t num_outcomes = facts_.outcomes.size();
         rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
         std::vector<float> ahead_first_player(num_outcomes, 0.0f);
         ahead_first_player[episode_.outcome_first_player] = float(kOutcomeUnit);
         std::vector<float> after_turn_first_player;
-        bool any_search = false, cut = false;
+        bool any_search = false;
         size_t row = rows_.observer.size();
         for (size_t at = movers_.size(); at-- > 0;) {
             const std::vector<uint16_t>& searched = episode_.events[at].outcomes_to_move;
             any_search |= !searched.empty();
             if (at + 1 == movers_.size() || movers_[at] != movers_[at + 1])
                 after_turn_first_player = ahead_first_player;
-            const bool cut_here = cut_exploratory_ && is_exploratory(episode_.events[at]);
-            cut |= cut_here;
             for (size_t i = 0; i < searched.size(); ++i) {
                 const size_t to = in_view_of(movers_[at], i);
-                if (cut_here) after_turn_first_player[to] = float(searched[i]);
                 ahead_first_player[to] =
                     (1 - lambda_) * float(searched[i]) + lambda_ * after_turn_first_player[to];
             }
             while (row > 0 && rows_.event[row - 1] == at) {
                 --row;
-                if (cut) rows_.outcome_observer[row] = uint8_t(num_outcomes);
                 for (size_t i = 0; any_search && i < num_outcomes; ++i)
                     rows_.search_outcomes_observer[row * num_outcomes + i] =
                         uint16_t(ahead_first_player[in_view_of(rows_.observer[row], i)] + 0.5f);
             }
         }
-    }
-
-    // Whether the search preferred another action to the one played. Without a policy the action
-    // counts as greedy.
-    static bool is_exploratory(const Event& event) {
-        uint16_t played = 0, largest = 0;
-        for (const PolicyEntry& entry : event.policy) {
-            largest = std::max(largest, entry.weight);
-            if (entry.action == event.id) played = entry.weight;
-        }
-        return played < largest;
     }
 
     // A player's outcome in the first player's view, and the reverse.
@@ -220,15 +198,14 @@ class RowMaker {
     const Episode& episode_;
     const Facts& facts_;
     float lambda_;
-    bool cut_exploratory_;
     std::vector<Mover> movers_;  // by event
     TrainingRows rows_;
 };
 
 template <Game P>
 Result<TrainingRows> training_rows(const Episode& episode, const typename P::Options& options,
-                                   const Facts& facts, float value_lambda, bool cut_exploratory) {
-    return RowMaker<P>(episode, facts, value_lambda, cut_exploratory).make(options);
+                                   const Facts& facts, float value_lambda) {
+    return RowMaker<P>(episode, facts, value_lambda).make(options);
 }
 
 }  // namespace zf

@@ -168,30 +168,23 @@ TEST_CASE("an episode is much smaller than what it replays to") {
     CHECK(usual / double(episodes[0].size()) > 10);
 }
 
-TEST_CASE(
-    "a trace is cut at exploratory actions: what the search found there stands for the rest") {
-    // The second player's actions have the smaller share of the policy. Each search found 1/2, 1/4
-    // and 1/4 for win, draw and loss of the player to move; half of the target looks ahead.
-    const TrainingRows rows = *training_rows<Connect4>(won_game(), kOptions, kFacts, 0.5f, true);
+TEST_CASE("a TD(lambda) target mixes the row's search, later searches and the outcome") {
+    // Each search found 1/2, 1/4 and 1/4 for win, draw and loss of the player to move.
+    const TrainingRows rows = *training_rows<Connect4>(won_game(), kOptions, kFacts, 0.5f);
     const auto is = [&](size_t row, std::array<float, 3> target, int outcome) {
         CHECK(rows.outcome_observer[row] == outcome);
         for (size_t i = 0; i < 3; ++i)
             CHECK(std::abs(float(rows.search_outcomes_observer[3 * row + i]) -
                            target[i] * float(kOutcomeUnit)) <= 1);
     };
-    const int none = 3;
-    is(6, {0.75f, 0.125f, 0.125f}, kWin);  // half its search, half the win
-    is(5, {0.5f, 0.25f, 0.25f}, none);     // cut: its search alone
-    is(4, {0.375f, 0.25f, 0.375f}, none);  // half its search, half that of row 5
-    is(3, {0.5f, 0.25f, 0.25f}, none);
-    const TrainingRows uncut = *training_rows<Connect4>(won_game(), kOptions, kFacts, 0.5f, false);
-    CHECK(uncut.outcome_observer[5] == kLoss);
-    CHECK(std::abs(float(uncut.search_outcomes_observer[3 * 5]) - 0.3125f * kOutcomeUnit) <= 1);
+    is(6, {0.75f, 0.125f, 0.125f}, kWin);     // half its search, half the win
+    is(5, {0.3125f, 0.1875f, 0.5f}, kLoss);   // half its search, half row 6 from the other side
+    is(4, {0.5f, 0.21875f, 0.28125f}, kWin);  // half its search, half row 5 from the other side
 }
 
 TEST_CASE("packed rows are those of the episode, field by field; a truncated game has none") {
     const Episode episode = won_game();
-    const TrainingRows rows = *training_rows<Connect4>(episode, kOptions, kFacts, 0, false);
+    const TrainingRows rows = *training_rows<Connect4>(episode, kOptions, kFacts, 0);
     PackedRows packed(kFacts);
     packed.add(TrainingRows{});
     packed.add(rows);

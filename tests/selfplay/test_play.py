@@ -254,24 +254,17 @@ def test_hidden_games_have_a_value_row_of_the_other_player_too():
             assert list(rows.search_outcomes[row]) == turned
 
 
-def is_exploratory(event):
-    shares = dict(event.policy)
-    return bool(shares) and shares.get(event.id, 0) < max(shares.values())
-
-
-@pytest.mark.parametrize("cut", [False, True])
-def test_values_that_look_ahead_are_means_of_later_turns_and_the_end(cut):
+def test_values_that_look_ahead_are_means_of_later_turns_and_the_end():
     """Worked out from the definition, forwards: (1 - d) of each turn's first search, d of the rest.
 
-    A row's own turn begins with its own search. With the cut, the search before the first
-    exploratory action has all the rest.
+    A row's own turn begins with its own search.
     """
     game = zf.games.get("backgammon", checkers=3)
     decay = 0.75
-    num_within_turns = num_cut = 0
+    num_within_turns = 0
     for data in zf.selfplay.play(game, "hash", num_episodes=4, num_simulations=8):
         episode = zf.games.Episode.decode(data)
-        rows, positions = episode.rows(game, decay, cut), episode.positions(game)
+        rows, positions = episode.rows(game, decay), episode.positions(game)
         turned = [outcome.opposite for outcome in game.outcomes]
         movers = [position.to_move for position in positions]
         for row, start in enumerate(rows.event):
@@ -288,17 +281,10 @@ def test_values_that_look_ahead_are_means_of_later_turns_and_the_end(cut):
                     left *= decay
                 num_within_turns += searched_in_turn
                 searched_in_turn = True
-                if cut and is_exploratory(episode.events[at]):
-                    wanted += left * found_observer
-                    num_cut += 1
-                    assert rows.outcome[row] == len(game.outcomes)
-                    break
-            else:
-                wanted[rows.outcome[row]] += left
+            wanted[rows.outcome[row]] += left
             got = rows.search_outcomes[row] / 65535
             assert got == pytest.approx(wanted if left < 1 else 0 * wanted, abs=2e-3)
     assert num_within_turns > 0
-    assert (num_cut > 0) == cut
 
 
 def test_the_temperature_drops_after_turns_however_many_decisions_they_have():

@@ -13,7 +13,6 @@ import zerofleet as zf
 from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import ReplayBuffer, Sampler
-from zerofleet.replay.replay import derive_rows
 from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
 
 CPU = torch.device("cpu")
@@ -109,23 +108,6 @@ def test_a_search_share_that_is_no_number_does_not_touch_rows_without_a_search()
     row_format = dataclasses.replace(batch.format, q_ratio=math.nan)
     rows = Unpacker(row_format, CPU)(PackedBatch.of(batch))
     assert rows.outcome_target_BO.sum(dim=1).tolist() == [1] * 64
-
-
-def test_what_comes_before_an_exploratory_action_learns_from_searches_alone():
-    game, (episode,) = played("connect4", 1)
-    config = ReplayConfig(value_target_cut_exploratory=True, value_target_q_ratio=0.5)
-    buffer = ReplayBuffer(game, 1000)
-    buffer.add(derive_rows(game, [episode], config))
-    rows = buffer.rows_C[: len(buffer)]
-    is_cut = rows["outcome"] == len(game.outcomes)
-    assert 0 < np.count_nonzero(is_cut) < len(buffer)
-    ended = np.eye(4)[rows["outcome"], :3]
-    found = rows["search_outcomes"] / 65535
-    share = np.where(is_cut, 1, 0.5)[:, None]
-    batch = unpacked(buffer, game, config, 512)
-    plies = np.count_nonzero(batch.observations_BN[:, :42], axis=1)
-    expected = ended + share * (found - ended)
-    assert batch.outcome_target_BO == pytest.approx(expected[plies], abs=1e-6)
 
 
 def relabelled_games(game, episode):

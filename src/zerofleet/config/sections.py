@@ -95,11 +95,6 @@ class ReplayConfig(Section):
     weight λ relative to the one before it, and ends in the outcome. 0: the position's own root
     value alone. Higher has more variance and learns sooner from distant results."""
 
-    value_target_cut_exploratory: bool = False
-    """Cut the TD(λ) trace at exploratory actions, those that the search ranked below another
-    (Watkins's Q(λ)): the root value there replaces all that follows, the outcome too. Values are
-    then those of good play, and learn later from results."""
-
     policy_surprise_weight: Share = 0
     """Policy-surprise weighting (KataGo): share of the samples drawn in proportion to how far the
     search moved the policy, instead of uniformly. More favours what is new over the rest. Not with

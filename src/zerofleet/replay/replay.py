@@ -106,9 +106,7 @@ def num_missing(num_inserted: int, num_buffered: int, config: ReplayConfig) -> i
 
 def derive_rows(game: Game, episodes: Sequence[Episode], config: ReplayConfig) -> PackedRows:
     """Replays episodes into training rows, with value targets as the settings say."""
-    return pack_rows(
-        game, episodes, config.value_target_lambda, config.value_target_cut_exploratory
-    )
+    return pack_rows(game, episodes, config.value_target_lambda)
 
 
 def filled_buffer(log: EpisodeLog, game: Game, config: ReplayConfig) -> ReplayBuffer:

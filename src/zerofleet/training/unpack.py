@@ -84,8 +84,7 @@ class Unpacker:
         self._new_action_SA = torch.from_numpy(row_format.new_action_SA).to(device)
         self._old_action_SA = torch.from_numpy(row_format.old_action_SA).to(device)
         self._old_byte_SN = torch.from_numpy(row_format.old_byte_SN).to(device)
-        # The last row is zeros, for samples whose TD(λ) trace is cut before the end of the game.
-        self._one_hot_XO = torch.eye(row_format.num_outcomes + 1, device=device)[:, :-1]
+        self._one_hot_OO = torch.eye(row_format.num_outcomes, device=device)
         # The first of eight actions is the highest bit.
         self._bits_8 = torch.arange(7, -1, -1, dtype=torch.uint8, device=device)
 
@@ -118,12 +117,10 @@ class Unpacker:
         return torch.where(reply_B < 0, -1, new_B)
 
     def _value_targets(self, packed: PackedBatch) -> Tensor:
-        ended_BO = self._one_hot_XO[self._field(packed, "outcome")[:, 0].long()]
+        ended_BO = self._one_hot_OO[self._field(packed, "outcome")[:, 0].long()]
         units_BO = self._field(packed, "search_outcomes").int()
         was_searched_B1 = (units_BO > 0).any(dim=1, keepdim=True)
-        has_end_B1 = (ended_BO > 0).any(dim=1, keepdim=True)
-        q_ratio_B1 = torch.where(has_end_B1, self.format.q_ratio, 1.0)
-        mixed_BO = ended_BO + q_ratio_B1 * (units_BO / OUTCOME_UNIT - ended_BO)
+        mixed_BO = ended_BO + self.format.q_ratio * (units_BO / OUTCOME_UNIT - ended_BO)
         return torch.where(was_searched_B1, mixed_BO, ended_BO)
 
 
