@@ -111,7 +111,7 @@ def test_a_line_that_is_no_record_is_skipped_and_reported(
     path = tmp_path / "metrics.jsonl"
     first, last = (b'{"time": 5, "step": %d, "kind": "a"}\n' % step for step in (1, 2))
     path.write_bytes(first + bad + b"\n" + last)
-    said = rf"metrics\.jsonl: a line is no record of metrics \({fault}.*\); skipped$"
+    said = rf"metrics\.jsonl: one invalid line skipped \({fault}.*\)$"
     with pytest.warns(DamagedRecords, match=said):
         assert [record["step"] for record in metrics.read(tmp_path)] == [1, 2]
     with pytest.warns(DamagedRecords, match=said):

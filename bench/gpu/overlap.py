@@ -31,7 +31,7 @@ from zerofleet import config
 from zerofleet.bus import Pace
 from zerofleet.fleet.callbacks import NO_CALLBACKS
 from zerofleet.fleet.embedded import make_worker
-from zerofleet.fleet.hardware import quick_turns
+from zerofleet.fleet.hardware import short_switch_interval
 from zerofleet.fleet.screen import PlainScreen
 from zerofleet.fleet.session import Session
 from zerofleet.runs.folder import create_or_open
@@ -146,7 +146,7 @@ def measure_run(settings, seconds, rows_to_fill):
         session.bus.set_pace(Pace(rows_inserted=0, rows_allowed=0))  # never waits for the trainer
         num_groups, num_games = session.num_groups, session.games_per_group
         spread_share = spread(worker.driver, session.game, num_groups, num_games, whole.leaves)
-        stack.enter_context(quick_turns())
+        stack.enter_context(short_switch_interval())
         for _ in range(NUM_WARM_STEPS):
             session.loop.step()
         session.loop.publish()

@@ -1,4 +1,4 @@
-"""Trains superhuman agents for board and card games by self-play."""
+"""Self-play training for board and card games, in the style of AlphaZero."""
 
 from importlib import import_module
 from importlib.metadata import version
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __version__ = version("zerofleet")
 
 CHANCE: int = _core.CHANCE
-"""What `position.to_move` is where chance moves: a roll of dice."""
+"""The value of `position.to_move` at a chance node, such as a dice roll."""
 
 OVER: int = _core.OVER
-"""What `position.to_move` is where the game is over."""
+"""The value of `position.to_move` when the game is over."""
 
 __all__ = [
     "CHANCE",
@@ -54,12 +54,12 @@ __all__ = [
     "weights",
 ]
 
-# These load torch, so only when they are used.
-LOADED_WHEN_USED = {"nets", "train", "training"}
+# Imported on first use: they load torch.
+LAZY = {"nets", "train", "training"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in LOADED_WHEN_USED:
+    if name not in LAZY:
         raise AttributeError(f"module zerofleet has no attribute {name}")
     if name == "train":
         return import_module("zerofleet.fleet.api").train

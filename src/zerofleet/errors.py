@@ -1,25 +1,25 @@
-"""What can go wrong, by kind. The text says what was wrong, where, and what would be right.
+"""The errors that zerofleet raises. Each message says what is wrong, where, and what is right.
 
-The core raises these by name, one for each kind of fault that it knows.
+The core raises these by name, one for each of its fault kinds.
 """
 
 from pydantic import ValidationError
 
 
 class ZerofleetError(Exception):
-    """The base of all errors that zerofleet raises by itself."""
+    """Base class of all zerofleet errors."""
 
 
 class BadText(ZerofleetError, ValueError):
-    """A text, value or description that makes no sense."""
+    """Malformed text, value or setting."""
 
 
 class IllegalAction(ZerofleetError, ValueError):
-    """An action or call that is not allowed in this position."""
+    """An action or call that is illegal in this position."""
 
 
 class BadBytes(ZerofleetError, ValueError):
-    """Bytes that end too early or are damaged."""
+    """Truncated or damaged bytes."""
 
 
 class Unsupported(ZerofleetError, ValueError):
@@ -27,27 +27,27 @@ class Unsupported(ZerofleetError, ValueError):
 
 
 class TooLarge(ZerofleetError, ValueError):
-    """Something over a stated bound."""
+    """A value above its stated limit."""
 
 
 class Inconsistent(ZerofleetError, ValueError):
-    """Well-formed, but it contradicts the rules, or the contract of a game."""
+    """Well-formed input that contradicts the rules, the game contract or other input."""
 
 
 class RulesFailed(ZerofleetError, RuntimeError):
-    """The code of a custom game raised, threw or crashed."""
+    """The code of a custom game raised an exception or crashed."""
 
 
 class DiskFull(ZerofleetError):
-    """There is no room to write; what was there before is as it was, and it can be tried again."""
+    """No space left to write. Existing data is unchanged, and the write can be retried."""
 
 
 class EngineFailed(ZerofleetError, RuntimeError):
-    """A program of others that is missing, ended, kept silent or gave an answer of no use."""
+    """An external engine is missing, exited, timed out or gave an unusable answer."""
 
 
 def first_fault(error: ValidationError) -> str:
-    """The first thing that pydantic found, in one line."""
+    """The first error that pydantic reports, in one line."""
     fault = error.errors(include_url=False)[0]
     where = ".".join(map(str, fault["loc"]))
     return f"{where}: {fault['msg']}" if where else fault["msg"]

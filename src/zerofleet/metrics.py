@@ -1,12 +1,11 @@
-"""What a run measures: one JSON record per line in metrics.jsonl, which is the truth.
+"""Metrics of a run: metrics.jsonl, one JSON record per line, is the source of truth.
 
     with MetricsLog(run.folder, sinks) as log:
         log.append("train", step, {"loss": 1.93})
 
-A record has its time, the training step it belongs to, its kind, and what was measured. Sinks such
-as TensorBoard get each record after it is written; what they show can be made again from the file.
-While the disk is full both wait for room. A line that is no record, or has not what its kind has,
-is skipped and reported: DamagedRecords warns of it.
+A record holds its time, its training step, its kind and the measured values. Sinks such as
+TensorBoard get each record after it is written, so the file can rebuild them. While the disk is
+full, both wait for space. Readers skip invalid lines and warn with DamagedRecords.
 """
 
 import importlib
@@ -37,16 +36,16 @@ Record = dict[str, Any]
 Tracker = Literal["tensorboard", "wandb"]
 
 PARTS_OF_POLICY_LOSS = {"target_entropy": "target entropy", "policy_kl": "KL to target"}
-"""What the policy loss is the sum of, by name in the metrics: it rises with the first where targets
-become less sharp, with the second where the network misses them."""
+"""Policy loss (cross-entropy) = target entropy + KL, by metric name. The first rises when targets
+become less sharp, the second when the network misses them."""
 
 FILE_NAME = "metrics.jsonl"
 TAIL_BYTES = 1 << 20
-"""As far as `latest` looks back."""
+"""How far `latest` looks back."""
 
 
 class RecordHead(BaseModel):
-    """What every record has; the values of each kind follow."""
+    """The fields of every record; the values of its kind follow."""
 
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
@@ -57,13 +56,13 @@ class RecordHead(BaseModel):
 
 
 class CheckedRecord(RecordHead):
-    """What must hold of a record for others to read it; it may have more."""
+    """The schema that readers rely on. Extra fields are allowed."""
 
     __pydantic_extra__: dict[str, Scalar | list[Scalar]]
 
 
 class CheckedTrain(RecordHead):
-    """Means over steps. One that is not finite is null."""
+    """Means over steps; a non-finite mean is null."""
 
     __pydantic_extra__: dict[str, float | None]
 
@@ -102,29 +101,29 @@ CHECKS: dict[str, type[RecordHead]] = {
     "status": CheckedStatus,
     "rating": CheckedRating,
 }
-"""By kind; others need only what every record has."""
+"""Schemas by kind; other kinds need only the common fields."""
 
 
 class DamagedRecords(ZerofleetError, UserWarning):
-    """Lines of a file of metrics are no records, and were skipped."""
+    """Invalid lines of a metrics file were skipped."""
 
 
 class Sink(Protocol):
-    """Something that shows records as they come."""
+    """Receives records as they are written."""
 
     def write(self, record: Record) -> None: ...
 
     def rewind(self, step: int) -> None:
-        """What was written of later steps no longer holds: they are done again."""
+        """Discards records of later steps: a resumed run repeats these steps."""
 
     def close(self) -> None: ...
 
 
 class MetricsLog:
-    """The records of a run, for one process to append to, from any of its threads.
+    """Appends the records of a run. One process opens it; any of its threads may append.
 
-    A line is there whole when `append` returns. What a crash left of a last line is cut when the
-    log is opened.
+    A line is complete when `append` returns. Opening the log truncates a last line that a crash
+    left incomplete.
     """
 
     def __init__(self, folder: Path, sinks: Sequence[Sink] = (), disk: Disk | None = None) -> None:
@@ -136,7 +135,7 @@ class MetricsLog:
         self._file.truncate(sum(map(len, whole_lines(self._path))))
 
     def append(self, kind: str, step: int, values: Mapping[str, Value]) -> None:
-        """Writes a record now. A number that is not finite becomes null."""
+        """Writes a record at once. Non-finite numbers become null."""
         record: Record = {"time": round(time.time(), 3), "step": step, "kind": kind}
         record |= {name: finite(value) for name, value in values.items()}
         with self._lock:
@@ -146,7 +145,7 @@ class MetricsLog:
                 self._disk.write(partial(sink.write, record))
 
     def rewind(self, step: int) -> None:
-        """Removes the records of later steps: a run that resumes repeats them."""
+        """Removes the records of later steps: a resumed run repeats them."""
         with self._lock:
             kept = b"".join(
                 line
@@ -178,14 +177,14 @@ class MetricsLog:
 
 
 def read(folder: Path) -> Iterator[Record]:
-    """The records in order. A last line that is still being written is left out."""
+    """The records in order, without a last line that is still being written."""
     for _, record in lines_and_records(folder / FILE_NAME):
         if record is not None:
             yield record
 
 
 def latest(folder: Path) -> dict[str, Record]:
-    """The last record of each kind, as far as the newest records hold one; none without a file."""
+    """The last record of each kind within the last TAIL_BYTES; empty without a file."""
     path = folder / FILE_NAME
     if not path.exists():
         return {}
@@ -195,8 +194,8 @@ def latest(folder: Path) -> dict[str, Record]:
 
 
 def lines_and_records(path: Path, start: int = 0) -> Iterator[tuple[bytes, Record | None]]:
-    """The whole lines that begin after a byte, each with its record. A line that is none is
-    reported at the end."""
+    """The complete lines that begin after a byte, each with its record or None if it is invalid.
+    Invalid lines are reported at the end."""
     faults: list[BadBytes] = []
     for line in whole_lines(path, start):
         try:
@@ -205,14 +204,12 @@ def lines_and_records(path: Path, start: int = 0) -> Iterator[tuple[bytes, Recor
             faults.append(fault)
             yield line, None
     if faults:
-        lines = f"{len(faults)} lines are no records" if len(faults) > 1 else "a line is no record"
-        warnings.warn(
-            DamagedRecords(f"{path}: {lines} of metrics ({faults[0]}); skipped"), stacklevel=2
-        )
+        lines = f"{len(faults)} invalid lines" if len(faults) > 1 else "one invalid line"
+        warnings.warn(DamagedRecords(f"{path}: {lines} skipped ({faults[0]})"), stacklevel=2)
 
 
 def whole_lines(path: Path, start: int = 0) -> Iterator[bytes]:
-    """The lines that begin after a byte, without a last one that has no end."""
+    """The lines that begin after a byte, without an incomplete last one."""
     with path.open("rb") as file:
         if start:
             file.seek(start)
@@ -223,7 +220,7 @@ def whole_lines(path: Path, start: int = 0) -> Iterator[bytes]:
 
 
 def parsed(line: bytes) -> Record:
-    """The record of a line; BadBytes says why it is none."""
+    """The record of a line; BadBytes says why the line is invalid."""
     try:
         record: Record = json.loads(line)
         check = CHECKS.get(RecordHead.model_validate(record).kind, CheckedRecord)
@@ -249,7 +246,7 @@ def finite(value: Any) -> Any:
 def open_sinks(
     trackers: Iterable[Tracker], folder: Path, name: str, run_id: str, config: dict[str, Any]
 ) -> list[Sink]:
-    """The sinks of those names for the run in a folder, each once."""
+    """One sink per tracker, for the run in a folder."""
     sinks: list[Sink] = []
     for tracker in dict.fromkeys(trackers):
         if tracker == "tensorboard":
@@ -260,7 +257,7 @@ def open_sinks(
 
 
 class TensorBoard:
-    """Numbers as curves named KIND/NAME, in a new event file for each session of a run."""
+    """Writes scalars tagged KIND/NAME, in a new event file for each session of a run."""
 
     def __init__(self, folder: Path) -> None:
         records = needed("tensorboard.summary.writer.record_writer", "zerofleet[train]")
@@ -288,9 +285,9 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """Numbers as curves named KIND/NAME over the step; without a network with WANDB_MODE=offline.
+    """Logs scalars named KIND/NAME over the step; offline with WANDB_MODE=offline.
 
-    The key comes from the environment or from `wandb login`.
+    The API key comes from the environment or from `wandb login`.
     """
 
     def __init__(self, folder: Path, name: str, run_id: str, config: dict[str, Any]) -> None:
@@ -301,7 +298,7 @@ class WeightsAndBiases:
             )
         except wandb.Error as error:
             raise Unsupported(
-                f"--track wandb: {error} (WANDB_API_KEY may be set, or WANDB_MODE=offline)"
+                f"--track wandb: {error} (set WANDB_API_KEY, or WANDB_MODE=offline)"
             ) from None
         self._run.define_metric("*", step_metric="step")
 
@@ -309,14 +306,14 @@ class WeightsAndBiases:
         self._run.log(numbers_by_tag(record) | {"step": record["step"]})
 
     def rewind(self, step: int) -> None:
-        """What was logged there stays: steps that are done again are drawn twice."""
+        """Logged records stay, so repeated steps appear twice."""
 
     def close(self) -> None:
         self._run.finish()
 
 
 def numbers_by_tag(record: Record) -> dict[str, float]:
-    """What can be drawn of a record, by its name in the drawing."""
+    """The scalars of a record, by tag."""
     return {
         f"{record['kind']}/{name}": float(value)
         for name, value in record.items()
@@ -325,7 +322,7 @@ def numbers_by_tag(record: Record) -> dict[str, float]:
 
 
 def needed(module: str, package: str) -> ModuleType:
-    """A module of a package that not everyone has."""
+    """Imports a module of an optional package, or raises with how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

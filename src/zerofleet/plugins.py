@@ -1,8 +1,8 @@
-"""Files of a user's own code that register custom networks and loss terms.
+"""Plugins: Python files of the user that register custom networks and loss terms.
 
-A file is run only where a person names it, on the command line or in a call. Nothing that is read
-from a run folder, a pack or a config names one: these hold the names that it registers, and a name
-that nobody has registered is an error.
+A file runs only if the user names it, on the command line or in a call. Run folders, packs and
+configs never name a file: they hold the names that it registers, and an unregistered name is an
+error.
 """
 
 from pathlib import Path
@@ -13,12 +13,12 @@ _loaded: list[str] = []
 
 
 def load(path: Path) -> None:
-    """Runs a file of Python, once as long as it does not change; an error names file and line."""
+    """Runs a Python file, and again only after it has changed. Errors name file and line."""
     import_file(path)
     if (text := str(path.absolute())) not in _loaded:
         _loaded.append(text)
 
 
 def loaded() -> list[str]:
-    """The files that were run, in order: what another process of this run needs too."""
+    """The loaded files in order, for other processes of the same run."""
     return list(_loaded)

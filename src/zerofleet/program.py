@@ -1,4 +1,4 @@
-"""The command line as it was invoked, so that a hint can be typed as it stands."""
+"""How the user invoked zerofleet, so that hints can be pasted into the shell."""
 
 import shutil
 import sys
@@ -8,8 +8,7 @@ NAME = "zerofleet"
 
 
 def program_name() -> str:
-    """zerofleet where a shell finds it by that name; else .venv/bin/zerofleet, or python -m
-    zerofleet."""
+    """`zerofleet` if it is on the PATH, else .venv/bin/zerofleet or `python -m zerofleet`."""
     invoked = Path(sys.argv[0])
     if invoked.name == "__main__.py" and invoked.parent.name == NAME:
         return f"{as_typed(Path(sys.executable))} -m {NAME}"
@@ -17,7 +16,7 @@ def program_name() -> str:
 
 
 def as_typed(program: Path) -> str:
-    """The name alone where a shell finds that file by it, else its path, relative if it can be."""
+    """The bare name if the PATH leads to this file, else its path, relative if possible."""
     if (found := shutil.which(program.name)) and Path(found).absolute() == program.absolute():
         return program.name
     absolute, here = program.absolute(), Path.cwd()

@@ -1,12 +1,12 @@
-"""What zerofleet keeps on disk: durable writes, a disk that may be full, its own folders, a cache.
+"""Files on disk: durable writes, waiting while the disk is full, package folders, the cache.
 
-A crash or a full disk leaves the old file or the new one, never half of one. While a run trains,
-whoever finds no room waits, says so, and resumes by itself:
+Writes are atomic: a crash or a full disk leaves the old file or the new one, never half of one.
+While a run trains, a write that finds the disk full reports it, waits, and retries:
 
     disk = Disk(say=print)
     disk.write(lambda: write_whole(path, data))
 
-What is written so may be tried several times, so it must be there whole or not at all.
+Such a write may be tried several times, so it must be all or nothing.
 """
 
 import errno
@@ -23,31 +23,31 @@ from platformdirs import user_cache_path
 from zerofleet.errors import DiskFull, Unsupported
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What the system says where a disk is full, or all of it that one may use."""
+"""Error numbers of a full disk, an exhausted quota or a file size limit."""
 
 RETRY_S = 5.0
-LOOK_S = 0.1
-"""How often whoever waits looks whether the run is to end."""
+POLL_S = 0.1
+"""How often a waiting write checks whether the run stops."""
 
 
 def own_folder(installed: str, in_checkout: str, what: str) -> Path:
-    """A folder that belongs to zerofleet: in the package, or in the checkout that it runs from."""
+    """A data folder of zerofleet, in the installed package or in the checkout."""
     package = Path(__file__).parent
     for folder in (package / installed, package.parents[1] / in_checkout):
         if folder.is_dir():
             return folder
-    raise Unsupported(f"{package}: the {what} that belong to it are missing; install it again")
+    raise Unsupported(f"{package}: its {what} are missing; reinstall zerofleet")
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes beside the file, makes it durable, then puts it in place."""
+    """Writes a file atomically: to a temporary beside it, synced, then renamed."""
     beside = path.with_name(path.name + ".new")
     try:
         with beside.open("wb", buffering=0) as file:
             write_all(file, data)
             os.fsync(file.fileno())
     except OSError as error:
-        error.filename = error.filename or str(path)  # a write does not say which file it was for
+        error.filename = error.filename or str(path)  # the error of a write names no file
         beside.unlink(missing_ok=True)
         raise
     beside.replace(path)
@@ -55,7 +55,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Writes a file that a user named, whole or not at all; a device or a pipe gets the bytes."""
+    """Writes a file that the user named, atomically unless it is a device or a pipe."""
     if path.is_file() or not path.exists():
         write_whole(path.resolve(), data)
     else:
@@ -63,13 +63,13 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 class GrowingFile:
-    """A file that is only appended to, by whole pieces: of one that has no room nothing is left."""
+    """An append-only file. A piece that does not fit on the disk leaves no trace."""
 
     def __init__(self, path: Path) -> None:
         self._file = FileIO(path, "a")
 
     def write(self, piece: bytes) -> None:
-        """It is in the file when this returns."""
+        """Appends a piece; it is in the file when this returns."""
         end = self._file.seek(0, os.SEEK_END)
         try:
             write_all(self._file, piece)
@@ -86,14 +86,14 @@ class GrowingFile:
 
 
 def write_all(file: FileIO, data: bytes) -> None:
-    """A single write may take less than it is given."""
+    """Writes all bytes: a single write may be short."""
     left = memoryview(data)
     while left:
         left = left[file.write(left) :]
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable."""
+    """Makes a folder's entries durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -102,10 +102,10 @@ def sync_folder(folder: Path) -> None:
 
 
 class Disk:
-    """What a run writes goes through here, from any of its threads.
+    """All writes of a run go through here, from any thread.
 
-    While `wants_end` says that a person wants the run to end, nobody waits: DiskFull is raised.
-    `on_full` is called when somebody begins to wait.
+    Once `wants_end` returns True, a write does not wait for space but raises DiskFull. `on_full` is
+    called when a thread starts to wait.
     """
 
     def __init__(
@@ -118,15 +118,15 @@ class Disk:
         self._wants_end = wants_end
         self._on_full = on_full
         self._waiting: set[int] = set()
-        """The threads that wait for room."""
+        """Threads that wait for space."""
 
     @property
     def is_full(self) -> bool:
-        """Whether somebody waits for room."""
+        """Whether any thread waits for space."""
         return bool(self._waiting)
 
     def write(self, write: Callable[[], object]) -> None:
-        """Calls it, again and again while it finds no room."""
+        """Calls `write`, and retries it while the disk is full."""
         thread = threading.get_ident()
         try:
             while (fault := no_room_for(write)) is not None:
@@ -146,11 +146,11 @@ class Disk:
     def _pause(self) -> None:
         end_s = time.monotonic() + RETRY_S
         while time.monotonic() < end_s and not self._wants_end():
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
 
 def no_room_for(write: Callable[[], object]) -> Exception | None:
-    """Writes. Where that finds no room, what it was told."""
+    """Calls `write`; returns the error if the disk is full."""
     try:
         write()
     except DiskFull as fault:
@@ -163,20 +163,20 @@ def no_room_for(write: Callable[[], object]) -> Exception | None:
 
 
 def cache_folder() -> Path:
-    """$ZEROFLEET_CACHE, else zerofleet/ in the user's cache."""
+    """$ZEROFLEET_CACHE, else zerofleet/ in the user's cache folder."""
     own = os.environ.get("ZEROFLEET_CACHE")
     return Path(own).absolute() if own else user_cache_path("zerofleet", appauthor=False)
 
 
 def key_of(texts: Iterable[str], *packages: Path) -> str:
-    """A name that changes with each of the texts, and with every source file of the packages."""
+    """A cache key: a hash of the texts and of every source file of the packages."""
     sources = [path for package in packages for path in sorted(package.glob("*.py"))]
     parts = [*(text.encode() for text in texts), *(path.read_bytes() for path in sources)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
 def put_in_cache(path: Path, data: bytes) -> None:
-    """At once and whole: other processes may read it, or put it there too."""
+    """Writes a cache entry atomically: other processes may read or write the same one."""
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

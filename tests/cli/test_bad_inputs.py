@@ -43,7 +43,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "train connect4 --preset fast --set replay.capacity_rows=4000000000",
-            "replay.capacity_rows=4000000000: so many rows of connect4 take ",
+            "replay.capacity_rows=4000000000: these rows of connect4 take ",
         ),
         (
             "train connect4 --training-devices ,,",

@@ -19,7 +19,7 @@ from zerofleet.runs.packs import pack
 TITLE = "\x1b]0;owned\x07"
 SHOWN = r"\x1b]0;owned\x07"
 RED = "\x1b[31m"
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_a_run_of_others_does_not_steer_the_terminal(capsys: pytest.CaptureFixtu
         ran = Ran(capsys, *arguments.split())
         said = ran.output + ran.errors
         assert ran.status == status, said
-        assert STEERING.findall(said) == []
+        assert CONTROL.findall(said) == []
         assert SHOWN in said or "unpack" in arguments
 
 
@@ -65,7 +65,7 @@ def test_names_in_a_game_of_others_do_not_steer_the_terminal(
     for arguments in ("convert g.sgf", "convert g.sgf --to sgf", "review g.sgf --player playout-2"):
         ran = Ran(capsys, *arguments.split())
         assert ran.status == 0, ran.errors
-        assert STEERING.findall(ran.output + ran.errors) == []
+        assert CONTROL.findall(ran.output + ran.errors) == []
         assert r"b\x1b[31m" in ran.output
 
 

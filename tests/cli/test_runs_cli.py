@@ -307,6 +307,5 @@ def test_a_damaged_line_of_metrics_is_reported_and_blocks_nothing(verb: str) -> 
     ran = subprocess.run([ZEROFLEET, *verb.split(), "c4"], capture_output=True, text=True)
     assert ran.returncode == 0
     assert ran.stderr == (
-        "zerofleet: runs/c4/metrics.jsonl: 2 lines are no records of metrics (score: Field "
-        "required); skipped\n"
+        "zerofleet: runs/c4/metrics.jsonl: 2 invalid lines skipped (score: Field required)\n"
     )

@@ -30,7 +30,7 @@ def test_without_games_it_goes_on_with_a_new_window_and_counts_on(tmp_path, caps
     capsys.readouterr()
     zf.train("tictactoe", run="carried", steps=40)
     said = capsys.readouterr().out
-    assert "earlier rows are not here; training waits until there are 200 again" in said
+    assert "earlier rows are missing; training waits until there are 200 again" in said
     assert "resuming at step 30" in said
     first = zf.runs.list()[0]
     assert (first.name, first.num_steps) == ("carried", 40)

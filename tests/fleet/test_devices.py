@@ -38,7 +38,10 @@ def test_several_processes_may_train_on_a_cpu():
             "^run.training_devices: device cuda:99 is not availab",
         ),
         (["run.inference_devices=[gpu]"], "^run.inference_devices: unknown device gpu; known: "),
-        (["run.inference_devices=[cpu, cpu]"], "^run.inference_devices: several must be GPUs, "),
+        (
+            ["run.inference_devices=[cpu, cpu]"],
+            "^run.inference_devices: several devices must be GPUs, ",
+        ),
         (["run.inference_devices=cpu"], "run.inference_devices must be a valid list, got .cpu.$"),
         (
             ["run.training_devices=[cpu, cpu, cpu]", "train.batch_size=32"],
@@ -46,7 +49,7 @@ def test_several_processes_may_train_on_a_cpu():
         ),
         (
             ["run.training_devices=[cpu, cpu]", "run.deterministic=true"],
-            "^a deterministic run has one device that plays and one that trains; .* has 1, .* 2$",
+            "^a deterministic run has one device for inference and one for .*; .* has 1, .* 2$",
         ),
     ],
 )
@@ -67,7 +70,7 @@ def test_gpus_are_named_in_full_and_once(monkeypatch):
     found = plan("run.inference_devices=[cuda:1]", "run.training_devices=[cuda]")
     assert str(found) == "cuda:1 for inference, cuda:0 for training"
     for setting in ("run.inference_devices", "run.training_devices"):
-        with pytest.raises(ZerofleetError, match=f"^{setting}: cuda:0 is there twice"):
+        with pytest.raises(ZerofleetError, match=f"^{setting}: cuda:0 is named twice"):
             plan(f"{setting}=[cuda, cuda:0]")
         with pytest.raises(ZerofleetError, match=f"^{setting}: cuda:0, cpu are not of one kind"):
             plan(f"{setting}=[cuda:0, cpu]")

@@ -87,4 +87,4 @@ def test_a_run_that_is_at_its_end_already_plays_no_more(runs_folder, capfd, monk
     zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
     monkeypatch.delattr("zerofleet.fleet.embedded.make_worker")
     zf.train("tictactoe", run="r", steps=5, settings=TINY_RUN)
-    assert capfd.readouterr().out.count("stop.steps 5 is reached") == 2
+    assert capfd.readouterr().out.count("reached stop.steps 5") == 2

@@ -85,7 +85,7 @@ def test_a_run_whose_games_are_all_truncated_says_so_in_its_lines_and_metrics(ca
         record for record in metrics.read(tmp_path / "runs" / "e") if record["kind"] == "status"
     )
     assert status["truncated"] == status["games"] >= 40
-    reason = f"{status['games']:,} games, all truncated at max_plies 6: nothing to learn from"
+    reason = f"{status['games']:,} games, all truncated at max_plies 6: nothing to train on"
     assert status["stall"] == reason
     assert f"{status['games']:,} truncated, waiting: trainer; {reason}" in capsys.readouterr().out
     assert json.loads((tmp_path / "runs" / "e" / "run.json").read_text())["game"]

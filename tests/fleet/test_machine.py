@@ -59,7 +59,7 @@ def test_only_a_new_run_without_a_preset_takes_the_fitting_one(
     said = []
     assert name_and_preset("connect4", run, preset, settings, said.append) == expected
     is_chosen = preset is None and expected[1] is not None
-    assert [text.partition(":")[0] for text in said] == ["no preset was named"] * is_chosen
+    assert [text.partition(":")[0] for text in said] == ["no preset given"] * is_chosen
 
 
 def test_the_run_of_the_fitting_preset_is_resumed_as_it_is(on_an_h200):
@@ -77,7 +77,7 @@ def test_a_run_without_a_preset_has_the_settings_of_the_one_that_is_said(
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))
     monkeypatch.setattr(machine, "this_machine", lambda device="auto": LAPTOP)
     run = zf.train("tictactoe", steps=1, settings=TINY_RUN)
-    said = "no preset was named: taking fast, which fits 2 CPU cores without a GPU"
+    said = "no preset given: using fast, which fits 2 CPU cores without a GPU"
     assert said in capsys.readouterr().out
     assert run.name == "tictactoe-fast"
     fast = load("tictactoe", "fast", overrides=[*TINY_RUN, "stop.steps=1"])

@@ -140,7 +140,7 @@ def test_a_killed_deterministic_run_ends_like_an_undisturbed_one(undisturbed, tm
 def test_a_deterministic_run_counts_its_games_and_says_which_end_it_reached(undisturbed):
     folder, said = undisturbed
     num_games = len(episodes_of(folder))
-    assert f"r: 90 steps, {num_games} games; stop.steps 90 is reached" in said
+    assert f"r: 90 steps, {num_games} games; reached stop.steps 90" in said
     assert summary(folder / "r").num_games == num_games
 
 

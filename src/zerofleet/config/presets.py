@@ -1,9 +1,10 @@
-"""The settings of a run, from a preset or a file, with what is set over them.
+"""The settings of a run: a preset or a file, with overrides on top.
 
     config = load("connect4", "fast", overrides=["search.num_simulations=64"])
 
 A file holds only what differs from the defaults in zerofleet.config.sections, or from another file
-beside it (`based_on: production`). What cannot be set is refused by zerofleet.config.text.
+in the same folder (`based_on: production`). zerofleet.config.text rejects unknown settings and
+invalid values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,19 +30,19 @@ from zerofleet.errors import BadText, Inconsistent, Unsupported, ZerofleetError
 from zerofleet.storage import own_folder
 
 CUSTOM_GAME = "custom"
-"""The folder of presets that every custom game has."""
+"""The folder of presets that all custom games share."""
 
 
-# ---- where they come from
+# ---- sources
 
 
 def presets_folder() -> Path:
-    """The folder with a folder of presets per game: in the package, or in a checkout."""
+    """The folder that holds one folder of presets per game."""
     return own_folder("configs", "configs", "presets")
 
 
 def preset_names(game: str) -> list[str]:
-    """The presets of a game; custom games share theirs."""
+    """The presets of a game. Custom games share one set."""
     if games.is_source(game):
         game = CUSTOM_GAME
     elif game not in [*trainable_games(), CUSTOM_GAME]:
@@ -50,7 +51,7 @@ def preset_names(game: str) -> list[str]:
 
 
 def trainable_games() -> list[str]:
-    """The games that have presets: all that come with zerofleet."""
+    """The games that have presets: all built-in ones."""
     folders = (path.name for path in presets_folder().iterdir() if path.is_dir())
     return sorted(name for name in folders if name != CUSTOM_GAME)
 
@@ -62,19 +63,19 @@ def load(
     overrides: Sequence[str | Override] = (),
     options: Mapping[str, int | str] | None = None,
 ) -> Config:
-    """The settings of a preset of a game, or of the file at `path`, with what is set over them.
+    """The settings of a game's preset, or of the file at `path`, with overrides applied.
 
-    An override is a text such as search.num_simulations=64, its value written as in YAML; or one
-    that says where else it was given. A file that does not name its game is for this one.
-    `options` are options of the game. The config that comes back has all of these written out.
-    `game` may say where a custom game is; those share the presets in configs/custom.
+    An override is a text such as search.num_simulations=64, with a YAML value, or an Override that
+    names its source. A file that names no game is for this one. `options` are game options; the
+    returned config spells all of them out. `game` may be the source of a custom game; these use
+    the presets in configs/custom.
     """
-    own = games.is_source(game)
+    is_custom = games.is_source(game)
     presets = preset_names(game)
     if path is None:
         if preset not in presets:
             raise Unsupported(unknown_name("preset", preset, presets))
-        path = presets_folder() / (CUSTOM_GAME if own else game) / f"{preset}.yaml"
+        path = presets_folder() / (CUSTOM_GAME if is_custom else game) / f"{preset}.yaml"
     settings = read_settings(path)
     given = [override_of(text) for text in overrides] + [
         Override(("game", "options", name), value, f"--option {name}={value}")
@@ -82,26 +83,26 @@ def load(
     ]
     for override in given:
         put(settings, override)
-    if own:
+    if is_custom:
         _name_custom_game(settings, games.absolute(game), path)
     else:
         _name_game(settings, game)
     config = build(settings, path, given)
-    if own:
+    if is_custom:
         return _for_custom_game(config)
     return _for_game(config, game, source_of(("game",), path, given))
 
 
 def read(path: Path) -> Config:
-    """The settings in a file, such as that of a run."""
+    """The settings in a file, such as a run's config.yaml."""
     return build(read_settings(path), path, [])
 
 
-# ---- the game that they are for
+# ---- the game section
 
 
 def _for_game(config: Config, game: str, source: str) -> Config:
-    """Refuses settings for another game; writes all options of this one out."""
+    """Rejects settings for another game; spells out all options of this one."""
     name = games.get(game).name
     if config.game.name not in (name, game):
         raise Inconsistent(f"{source}: is for {config.game.name}, not for {game}")
@@ -113,14 +114,14 @@ def _for_game(config: Config, game: str, source: str) -> Config:
 
 
 def _name_game(settings: dict[str, Any], game: str) -> None:
-    """Lets settings that do not name their game be for this one of ours."""
+    """Sets the game's name unless the settings name one."""
     section = settings.setdefault("game", {})
     if isinstance(section, dict):
         section.setdefault("name", game)
 
 
 def _name_custom_game(settings: dict[str, Any], source: str, path: Path) -> None:
-    """Lets the settings be for the game at a source; those for one of our games are refused."""
+    """Sets the custom game's source; rejects settings for a built-in game."""
     section = settings.setdefault("game", {})
     if isinstance(section, dict):
         if not games.is_source(str(section.get("name", source))):
@@ -129,7 +130,7 @@ def _name_custom_game(settings: dict[str, Any], source: str, path: Path) -> None
 
 
 def _for_custom_game(config: Config) -> Config:
-    """Writes out all options of the game, and its rules as they are now."""
+    """Spells out all options of the game, and the fingerprint of its rules."""
     game = games.get(config.game.name, **config.game.options)
     section = GameConfig(
         name=config.game.name, options=_as_settings(game.options), rules=games.fingerprint(game)

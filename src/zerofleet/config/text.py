@@ -1,7 +1,6 @@
-"""Settings as people write them: YAML files and texts such as search.num_simulations=64.
+"""Parses settings: YAML files and texts such as search.num_simulations=64.
 
-A name that is not known or a value that does not fit is refused, with where it stood and what would
-be right.
+Unknown names and invalid values are rejected; the error says where they are and what is right.
 """
 
 import difflib
@@ -23,10 +22,10 @@ from zerofleet.errors import BadText
 
 @dataclass(frozen=True)
 class Override:
-    """A value for one setting, and what to call it in an error."""
+    """A value for one setting, and its source for error messages."""
 
     place: tuple[str, ...]
-    """The setting's full name in parts: section, name, and for options the option."""
+    """The setting's path: section, name, and for options the option."""
 
     value: Any
     source: str
@@ -36,23 +35,23 @@ class Override:
 
 
 MAX_BYTES = 1 << 16
-"""Of a file of settings: ten times what all of them take."""
+"""Limit of a settings file: ten times what a file with every setting takes."""
 
 MAX_SHOWN = 200
-"""Characters of a wrong value that an error shows."""
+"""Characters of an invalid value that an error shows."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain YAML that reads 1e-3 as a number and refuses a name that is set twice.
+    """Safe YAML that reads 1e-3 as a number and rejects duplicate names.
 
-    Aliases are refused too: a few lines of them can stand for billions of values.
+    It rejects aliases too: a few lines of them can expand to billions of values.
     """
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
-                problem=f"*{event.anchor} stands for a value elsewhere; write the value itself",
+                problem=f"*{event.anchor} is an alias; write the value itself",
                 problem_mark=event.start_mark,
             )
         return super().compose_node(parent, index)
@@ -83,17 +82,17 @@ def _parse(text: str, source: str) -> Any:
     except (yaml.YAMLError, ValueError) as error:
         raise BadText(f"{source}: not YAML: {error}") from None
     except RecursionError:
-        raise BadText(f"{source}: lists or sections in one another, too many to read") from None
+        raise BadText(f"{source}: lists or sections are nested too deeply") from None
 
 
 BASED_ON = "based_on"
 
 
 def read_settings(path: Path, upon: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """What a file holds, over the file beside it that it is `based_on`, if any."""
+    """The settings in a file, merged over the file that it is `based_on`, if any."""
     if path in upon:
-        chain = " on ".join(each.stem for each in (*upon, path))
-        raise BadText(f"{shown(path)}: files cannot be based on one another: {chain}")
+        chain = " → ".join(each.stem for each in (*upon, path))
+        raise BadText(f"{shown(path)}: circular {BASED_ON}: {chain}")
     settings = read_yaml(path)
     if BASED_ON not in settings:
         return settings
@@ -106,7 +105,7 @@ def read_settings(path: Path, upon: tuple[Path, ...] = ()) -> dict[str, Any]:
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """All of both; where both have a section, section by section, else what is over counts."""
+    """Both, merged recursively; `over` wins."""
     both = dict(base)
     for name, value in over.items():
         old = both.get(name)
@@ -121,7 +120,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise BadText(f"{shown(path)}: more than {MAX_BYTES} bytes are no settings")
+            raise BadText(f"{shown(path)}: a settings file has at most {MAX_BYTES} bytes")
         text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadText(f"{shown(path)}: cannot be read: {error}") from None
@@ -132,7 +131,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def override_of(given: str | Override) -> Override:
-    """A text of `--set`; an override that was given elsewhere is as it is."""
+    """Parses the text of a `--set`; an Override passes through."""
     if isinstance(given, Override):
         return given
     name, equals, value = given.partition("=")
@@ -146,15 +145,15 @@ def put(settings: dict[str, Any], override: Override) -> None:
     for part in outer:
         settings = settings.setdefault(part, {})
         if not isinstance(settings, dict):
-            raise BadText(f"{override.source}: {part} is no section of settings")
+            raise BadText(f"{override.source}: {part} is not a section of settings")
     settings[last] = override.value
 
 
-# ---- refusing
+# ---- validation
 
 
 def build(settings: dict[str, Any], path: Path, given: Sequence[Override]) -> Config:
-    """The settings, or an error that says where the first fault stood."""
+    """The validated settings, or an error that locates the first fault."""
     try:
         return Config.model_validate(settings)
     except ValidationError as error:
@@ -164,7 +163,7 @@ def build(settings: dict[str, Any], path: Path, given: Sequence[Override]) -> Co
 
 
 def source_of(place: tuple[str, ...], path: Path, given: Sequence[Override]) -> str:
-    """Where the setting at a place, or one in it, was given last."""
+    """The source that last set the setting at a place, or one below it."""
     for override in reversed(given):
         if all(a == b for a, b in zip(override.place, place, strict=False)):
             return override.source
@@ -172,7 +171,7 @@ def source_of(place: tuple[str, ...], path: Path, given: Sequence[Override]) -> 
 
 
 def _explained(fault: ErrorDetails, place: tuple[str, ...]) -> str:
-    name = ".".join(place[:3])  # what follows are the kinds that an option may be
+    name = ".".join(place[:3])  # the rest names the types that an option may have
     got = shortened(fault["input"])
     match fault["type"]:
         case "extra_forbidden" | "invalid_key":
@@ -183,7 +182,7 @@ def _explained(fault: ErrorDetails, place: tuple[str, ...]) -> str:
             return f"{name} must be a section of settings, got {got}"
         case "value_error":
             text = fault["msg"].removeprefix("Value error, ")
-            return f"{name}: {text}" if name else text  # without: of several sections
+            return f"{name}: {text}" if name else text  # no name: it concerns several sections
     if len(place) > 3:
         kinds = "a number or a word" if place[0] == "game" else "a number, true or false"
         return f"{name} must be {kinds}, got {got}"
@@ -210,19 +209,19 @@ def _setting_names() -> Iterator[str]:
 
 
 def shortened(value: Any) -> str:
-    """A value as JSON, or the beginning of a long one."""
+    """A value as JSON, shortened if it is long."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def shown(path: Path) -> str:
-    """A path as short as it can be written from here."""
+    """A path, relative to the current folder if possible."""
     absolute = path.absolute()
     return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
-    """The text "unknown game gomku; did you mean gomoku? known: connect4, gomoku" of an error."""
+    """Error text such as "unknown game gomku; did you mean gomoku? known: connect4, gomoku"."""
     near = difflib.get_close_matches(name, known, n=1)
     proposal = f"did you mean {near[0]}? " if near else ""
     return f"unknown {what} {name}; {proposal}known: {', '.join(known) or 'none'}"

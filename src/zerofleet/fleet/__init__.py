@@ -1,4 +1,4 @@
-"""Runs: all roles of self-play training put together. `zf.train` is the way in."""
+"""Puts the roles of self-play training together. `zf.train` is the entry point."""
 
 from zerofleet.fleet.callbacks import StepInfo, VersionInfo
 

@@ -14,7 +14,7 @@ from zerofleet.errors import Inconsistent
 from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
 from zerofleet.fleet.embedded import train as train_here
 from zerofleet.fleet.first_check import check_first, remember
-from zerofleet.fleet.group_sizes import refuse_unsaid_size
+from zerofleet.fleet.group_sizes import refuse_measured_size
 from zerofleet.fleet.hardware import plan_devices, refuse_too_large
 from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
@@ -45,23 +45,23 @@ def train(
     on_version: OnVersion | None = None,
     **options: int | str,
 ) -> Run:
-    """Trains a network by self-play, or goes on with a run that exists; gives the run.
+    """Trains a network by self-play, or resumes an existing run; returns the run.
 
-    Without a preset a new run takes the one that fits this machine. `settings` are texts such as
-    "search.num_simulations=64", `options` those of the game. A run that exists keeps its settings,
-    but for those given here. A new run begins with random weights, or with those that `start_from`
-    names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH". With `restart` a run that exists
-    begins again at step 0: its games stay, its checkpoints and later weights are removed.
+    Without a preset, a new run takes the one that fits this machine. `settings` are texts such as
+    "search.num_simulations=64"; `options` are options of the game. An existing run keeps its
+    settings except those given here. A new run starts from random weights, or from those that
+    `start_from` names: "best", "run:NAME", "run:NAME@STEP" or "file:PATH". `restart` starts an
+    existing run again at step 0: it keeps its games and loses its checkpoints and later weights.
     A custom game is checked first, unless `check` is False.
 
-    `loss_terms` are custom losses by name, see `zf.training.register_loss_term`; one weighs 1
-    unless the setting `train.loss_terms` has another weight.
+    `loss_terms` are custom losses by name, see `zf.training.register_loss_term`. Their weight is 1
+    unless the setting `train.loss_terms` says otherwise.
 
-    `on_step(StepInfo)` is called after each step and ends the run where it returns False, as
-    reaching `stop.steps` would: checkpoint, then the final rating; a deterministic run first makes
-    the other steps of its round. `on_version(VersionInfo)` is called after each publication, that
-    is every `train.publish_every_steps` steps. Where one raises, a checkpoint is written, and the
-    exception is raised again. See zerofleet.fleet.callbacks.
+    `on_step(StepInfo)` is called after each step. If it returns False, the run ends as if it had
+    reached `stop.steps`: checkpoint, then final rating; a deterministic run first completes the
+    steps of its round. `on_version(VersionInfo)` is called after each publication, every
+    `train.publish_every_steps` steps. If a callback raises, the run writes a checkpoint and raises
+    the exception again. See zerofleet.fleet.callbacks.
     """
     overrides: list[str | Override] = [
         *settings,
@@ -95,7 +95,7 @@ def train(
 
 
 def with_loss_terms(config: Config, terms: Mapping[str, LossTerm]) -> Config:
-    """The settings with these terms, each of which is registered."""
+    """Registers the terms and adds them to the settings."""
     for name, term in terms.items():
         register_loss_term(name)(term)
     weights = dict.fromkeys(terms, 1.0) | config.train.loss_terms
@@ -105,9 +105,9 @@ def with_loss_terms(config: Config, terms: Mapping[str, LossTerm]) -> Config:
 
 
 def option_source(name: str, value: int | str) -> str:
-    """What an error calls an option of the game; one that looks like a slip says so."""
+    """What an error calls a game option; a likely typo of an argument says so."""
     near = difflib.get_close_matches(name, inspect.signature(train).parameters, n=1)
-    proposal = f" is no argument of train, did you mean {near[0]}? As an option" if near else ""
+    proposal = f" is not an argument of train, did you mean {near[0]}? As an option" if near else ""
     return f"{name}={value}{proposal}"
 
 
@@ -121,14 +121,14 @@ def train_run(
     callbacks: Callbacks = NO_CALLBACKS,
     checked: str = "",
 ) -> Run:
-    """Makes or opens the run of that name and trains it. TensorBoard has its curves in any case.
+    """Creates or opens a run and trains it. It always writes TensorBoard events.
 
-    `checked` is what zerofleet.fleet.first_check has found in order, for the run to remember.
+    `checked` is the digest of the custom game that zerofleet.fleet.first_check has passed.
     """
-    # A run cannot change its network, so a wrong one is refused before there is a run; and so are
-    # devices that are not there, opponents that nobody knows, and settings that do not go together.
+    # A run cannot change its network, so a bad one is rejected before the run exists; so are
+    # missing devices, unknown opponents and inconsistent settings.
     plan_devices(config)
-    refuse_unsaid_size(config)
+    refuse_measured_size(config)
     game = games.get(config.game.name, **config.game.options)
     refuse_too_large(config, game)
     network = nets.build(game, config.network.preset, **config.network.options)
@@ -140,7 +140,7 @@ def train_run(
     if start_from is not None:
         if name in run_names():
             raise Inconsistent(
-                f"run {name} exists already, and --from begins a new one; use another name"
+                f"run {name} already exists, and --from starts a new one; use another name"
             )
         first = first_weights(start_from, game, network.spec)
     screen = screen or PlainScreen()
@@ -159,9 +159,9 @@ def train_run(
 
 
 def first_weights(source: str, game: Game, wanted: NetworkSpec) -> Weights:
-    """The weights that a source names, as step 0 of a new run; refused unless they fit its network.
+    """The weights that a source names, as step 0 of a new run. They must fit its network.
 
-    Options that a network has gained since they were written count as their defaults.
+    Network options that are newer than the weights take their defaults.
     """
     weights = weights_named(source, game)
     network, _ = network_of(weights, game)
@@ -174,7 +174,7 @@ def first_weights(source: str, game: Game, wanted: NetworkSpec) -> Weights:
 
 
 def fitting_settings(game: Game, spec: NetworkSpec) -> str:
-    """How to ask for the network of a spec."""
+    """The command-line options that select the network of a spec."""
     sets = [f"{name}: {value}" for name, value in spec.options.items()]
     for preset in nets.presets(game.name):
         if nets.build(game, preset).spec.kind == spec.kind:
@@ -184,19 +184,19 @@ def fitting_settings(game: Game, spec: NetworkSpec) -> str:
 
 
 def refuse_without_checkpoints(run: Run) -> None:
-    """Raises Inconsistent for a run that was trained and has no checkpoint to resume from."""
+    """Raises Inconsistent for a trained run without a checkpoint to resume from."""
     trained = [version for version in WeightsStore(run.weights).versions() if version > 0]
     if trained and not any(path.stem.isdecimal() for path in run.checkpoints.glob("*.json")):
         raise Inconsistent(
             f"{run.folder} has weights of step {trained[-1]} but no checkpoints, so it can be "
-            "played and rated but not resumed; pack it again with them, use another name, or begin "
+            "played and rated but not resumed; pack it again with them, use another name, or start "
             "again at step 0 with --restart, which removes these weights and keeps the games"
         )
 
 
 def forget_training(run: Run) -> None:
-    """Removes what a run has learnt; its settings, its games and the weights that it began with
-    stay. Checkpoints go first: after a crash in between the run refuses to be resumed."""
+    """Removes checkpoints and trained weights; settings, games and the initial weights stay.
+    Checkpoints go first: after a crash in between, the run cannot be resumed by mistake."""
     if run.checkpoints.exists():
         shutil.rmtree(run.checkpoints)
     WeightsStore(run.weights).forget_after(0)

@@ -1,7 +1,7 @@
-"""What zf.train reports to its caller while a run trains.
+"""Callbacks of zf.train.
 
-Callbacks are called in the thread that trains, between steps. What one raises ends the run: a
-checkpoint is written, then zf.train raises it again.
+They run in the training thread, between steps. An exception ends the run: it writes a checkpoint,
+then zf.train raises the exception again.
 """
 
 from collections.abc import Callable
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepInfo:
-    """One training step."""
+    """One training step: the trainer's StepReport, with the run's counters."""
 
     step: int
-    """Its number, counted from 1 over the whole run."""
+    """Counts from 1 over the whole run."""
     learning_rate: float
     grad_norm: float
-    """Before it was clipped."""
+    """Before clipping."""
     values: dict[str, float]
     """Means over the batch: loss, loss/policy, loss/outcome, loss/<auxiliary head or custom term>,
-    policy_entropy and so on."""
+    policy_entropy, …"""
     num_samples: int
-    """Samples trained in the whole run."""
+    """Samples trained over the whole run."""
     num_games: int
-    """Games played in the whole run."""
+    """Games played over the whole run."""
 
 
 @dataclass(frozen=True)
 class VersionInfo:
-    """One version of the weights, as it was given to self-play."""
+    """One version of the weights, as published to self-play."""
 
     version: int
     step: int
-    """The training step that it was made by."""
+    """The training step that produced it."""
     evaluator: "Evaluator"
-    """With these weights, until the next version: for zf.search, zf.selfplay and zf.arena."""
+    """Holds these weights until the next version; for zf.search, zf.selfplay and zf.arena."""
     run: Run
-    """Its `folder` is where checkpoints, weights and games are."""
+    """Its `folder` holds checkpoints, weights and games."""
 
 
 OnStep = Callable[[StepInfo], bool | None]
-"""Called after each step. False ends the run as one that has reached its stop."""
+"""Called after each step. Returning False ends the run as if it had reached its stop."""
 
 OnVersion = Callable[[VersionInfo], object]
 """Called after each publication of weights."""
@@ -56,7 +56,7 @@ OnVersion = Callable[[VersionInfo], object]
 
 @dataclass(frozen=True)
 class Callbacks:
-    """Those that there are."""
+    """The user's callbacks; None where there is none."""
 
     on_step: OnStep | None = None
     on_version: OnVersion | None = None
@@ -66,7 +66,7 @@ NO_CALLBACKS = Callbacks()
 
 
 class CallbackRaised(Exception):
-    """Holds what a callback has raised, apart from errors of the run itself."""
+    """Wraps an exception of a callback, to tell it from errors of the run."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -76,7 +76,7 @@ class CallbackRaised(Exception):
 def step_callback(
     on_step: OnStep, loop: "TrainingLoop", bus: Bus
 ) -> Callable[["StepReport"], None]:
-    """What the trainer calls after each step; False of the user's callback stops the run."""
+    """The trainer's hook after each step; stops the run if `on_step` returns False."""
 
     def call(report: "StepReport") -> None:
         info = StepInfo(
@@ -99,7 +99,7 @@ def step_callback(
 def version_callback(
     on_version: OnVersion, evaluator: "Evaluator", run: Run
 ) -> Callable[[int, dict[str, Any]], None]:
-    """What the trainer calls after each publication."""
+    """The trainer's hook after each publication."""
 
     def call(version: int, weights: dict[str, Any]) -> None:
         evaluator.load(weights, version)

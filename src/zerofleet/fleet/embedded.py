@@ -1,9 +1,9 @@
-"""A whole run in one process: workers, trainer and rater around a bus in memory.
+"""A whole run in one process: workers, trainer and rater around an in-memory bus.
 
     train(config, run, sinks, screen)
 
-Self-play and training run concurrently, held together by the replay's rate limiter; a deterministic
-run alternates them in lockstep, in one thread. A run that exists resumes from its newest whole
+Self-play and training run concurrently, paced by the replay buffer's rate limiter; a deterministic
+run alternates them in lockstep, in one thread. An existing run resumes from its newest intact
 checkpoint.
 """
 
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from zerofleet import _core, games
 from zerofleet.config import Config
 from zerofleet.fleet.callbacks import NO_CALLBACKS, CallbackRaised, Callbacks
-from zerofleet.fleet.hardware import quick_turns
+from zerofleet.fleet.hardware import short_switch_interval
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
 from zerofleet.infer import Evaluator, make_pipeline
@@ -38,7 +38,7 @@ def train(
     screen = screen or PlainScreen()
     with ExitStack() as stack:
         session = Session(config, run, sinks, screen, callbacks, stack)
-        keep_settings(run, config, screen.say)  # only now: a resume that is refused changes none
+        keep_settings(run, config, screen.say)  # not before: a rejected resume changes none
         with session.graceful_stop.on_signals(session.stop_soon):
             try:
                 if config.run.deterministic:
@@ -46,23 +46,23 @@ def train(
                 else:
                     train_concurrently(session)
             except (NotFinite, ProcessLost) as fault:
-                session.fail(fault)  # raised after the checkpoint, like that of any other role
+                session.fail(fault)  # raised after the checkpoint, like a fault of any role
             except CallbackRaised as raised:
                 session.fail(raised.error)
             session.finish()
-    screen.say(session.last_words())
+    screen.say(session.end_text())
 
 
-# ---- concurrently
+# ---- concurrent
 
 
-@quick_turns()
+@short_switch_interval()
 def train_concurrently(session: Session) -> None:
-    """Logs what workers send, trains as far as the rate limiter allows, saves and rates."""
+    """Logs incoming episodes, trains as far as the rate limiter allows, saves and rates."""
     if session.stop.progress() >= 1:
-        return  # before it compiles for nothing
+        return  # nothing to train, so nothing to compile
     if session.compiles:
-        session.screen.say("compiling for the GPU: a minute or two, less the next time")
+        session.screen.say("compiling for the GPU: a minute or two, less next time")
     loop, rater, bus = session.loop, session.rater, session.bus
     loop.compile_ahead()
     with playing_workers(session) as workers:
@@ -79,13 +79,13 @@ def train_concurrently(session: Session) -> None:
             if time.monotonic() - status_at_s >= STATUS_INTERVAL_S:
                 status_at_s = time.monotonic()
                 session.write_status(workers)
-    loop.report()  # here already: a step that was not finite is reported now
+    loop.report()  # raises now if a step was not finite
     session.write_status(workers)
 
 
 @contextmanager
 def playing_workers(session: Session) -> Iterator[list[Worker]]:
-    """Workers that play within; behind it, all that they have finished is logged."""
+    """Workers play inside this context; on exit all their finished episodes are logged."""
     feed = WeightsFeed(session.bus, session.loop.step_count, session.fail)
     workers = [make_worker(session, feed, number) for number in range(session.plan.num_workers)]
     roles: list[WeightsFeed | Worker] = [feed, *workers]
@@ -105,7 +105,7 @@ def playing_workers(session: Session) -> Iterator[list[Worker]]:
 
 
 def make_worker(session: Session, feed: WeightsFeed, number: int) -> Worker:
-    """The worker of that number, with the weights as they are; it has not begun."""
+    """A worker with the current weights, not yet started."""
     config, devices = session.config, session.devices.inference
     worker_id = session.loop.counters.num_starts * MAX_WORKERS + number
     driver = _core.SelfPlay(
@@ -126,22 +126,22 @@ def make_worker(session: Session, feed: WeightsFeed, number: int) -> Worker:
     return Worker(worker_id, driver, pipeline, session.bus, feed, session.fail)
 
 
-# ---- in lockstep
+# ---- lockstep
 
 
 def train_in_lockstep(session: Session) -> None:
-    """Plays a round of games, trains what they allow, and so on: the same every time."""
+    """Alternates rounds of games and the training steps that they allow: reproducible."""
     loop = session.loop
     evaluator = session.make_evaluator(session.devices.inference[0])
-    train_what_is_due(session)  # steps of a round that an error cut short
+    train_allowed_steps(session)  # the rest of a round that an error interrupted
     evaluator.load(loop.trainer.ema, loop.step_count)
     while not session.bus.stopping and session.stop.progress() < 1:
         episodes = play_round(session, evaluator)
         if episodes is None:
-            return  # stopped in mid-round: a resumed run plays the round again
+            return  # stopped mid-round: a resumed run replays the round
         loop.log_episodes(episodes)
         loop.counters.num_rounds += 1
-        train_what_is_due(session)
+        train_allowed_steps(session)
         loop.report()
         session.write_status([])
         evaluator.load(loop.trainer.ema, loop.step_count)
@@ -149,8 +149,8 @@ def train_in_lockstep(session: Session) -> None:
             loop.save()
 
 
-def train_what_is_due(session: Session) -> None:
-    """Makes the steps that the games so far allow."""
+def train_allowed_steps(session: Session) -> None:
+    """Makes all steps that the rate limiter allows."""
     loop, batch_size = session.loop, session.config.train.batch_size
     while (
         loop.replay.limiter.may_train(batch_size)
@@ -160,7 +160,7 @@ def train_what_is_due(session: Session) -> None:
 
 
 def play_round(session: Session, evaluator: Evaluator) -> list[bytes] | None:
-    """One game in each place, in the order of their numbers; None if asked to stop."""
+    """One game per slot, ordered by sequence number; None if the run is stopping."""
     num_games = session.num_groups * session.games_per_group
     driver = _core.SelfPlay(
         session.game,

@@ -1,6 +1,6 @@
-"""A short check of a custom game before it is trained: a broken one trains too, and learns nothing.
+"""A short check of a custom game before training: a broken game would train and learn nothing.
 
-A run remembers the code that passed, so that it is checked once.
+The run stores the digest of the code that passed, so that each version is checked once.
 """
 
 import hashlib
@@ -16,17 +16,17 @@ from zerofleet.games.sources import find_class
 from zerofleet.runs.folder import Run, run_names, runs_folder
 
 NUM_GAMES, MAX_S, SEED = 32, 1.0, 1
-"""As many games as fit into that time."""
+"""At most so many games, and at most so many seconds."""
 
 CHECKED = "checked"
-"""The file of a run that names the code that passed."""
+"""The file in a run folder with the digest of the code that passed."""
 
 
 def check_first(
     source: str, options: Mapping[str, int | str], run: str, say: Callable[[str], None]
 ) -> str:
-    """Checks a custom game, unless the run of that name knows that its code passed; gives what
-    `remember` writes down. Our own games are never checked."""
+    """Checks a custom game, unless its code already passed for this run; returns the digest for
+    `remember`. Built-in games are not checked."""
     if not games.is_source(source):
         return ""
     digest = digest_of(source)
@@ -48,13 +48,13 @@ def check_first(
 
 
 def remember(run: Run, digest: str) -> None:
-    """Writes down that the code passed, where it was checked."""
+    """Stores the digest of the code that passed, if any was checked."""
     if digest:
         (run.folder / CHECKED).write_text(digest)
 
 
 def digest_of(source: str) -> str:
-    """Of the code of a custom game: a header with all that it includes, or the file of a class."""
+    """The digest of a custom game's code: a header with its includes, or the file of a class."""
     path = Path(source)
     if path.suffix == ".h":
         return built_library(path.absolute()).stem

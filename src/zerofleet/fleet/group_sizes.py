@@ -1,4 +1,4 @@
-"""How many games a group has: as the settings say, or as suits what answers them."""
+"""The number of games per group: from the settings, or calibrated for the evaluator."""
 
 import time
 from collections.abc import Callable
@@ -13,15 +13,15 @@ from zerofleet.nets import Network
 
 WARM_UP_S, MEASURED_S = 0.1, 0.4
 SEARCHED_GAMES = 64
-"""Of each thread, while search is measured."""
+"""Per thread, while search throughput is measured."""
 
 
-def refuse_unsaid_size(config: Config) -> None:
-    """A deterministic run cannot have a size that is measured: it differs from time to time."""
+def refuse_measured_size(config: Config) -> None:
+    """Raises Inconsistent for a deterministic run with a measured size, which varies."""
     if config.run.deterministic and not config.selfplay.games_per_group:
         raise Inconsistent(
             "a deterministic run needs a number in selfplay.games_per_group, such as 64; "
-            "0 is measured at each start"
+            "0 measures one at each start"
         )
 
 
@@ -33,29 +33,29 @@ def games_per_group(
     plan: ThreadPlan,
     say: Callable[[str], None],
 ) -> int:
-    """The number of the settings; where that is 0, one that is measured, and said."""
-    refuse_unsaid_size(config)
+    """The configured number; if that is 0, a measured one, which is printed."""
+    refuse_measured_size(config)
     if config.selfplay.games_per_group:
         return config.selfplay.games_per_group
     found = calibrate(game, network, config.run.evaluator, device)
-    if plan.search == 0:  # search and inference take turns, so neither holds up the other
+    if plan.search == 0:  # one thread alternates search and inference, so neither starves
         size = found.size_for()
         say(f"games per group: {size:,} ({found})")
         return size
-    leaves_per_s = search_rate(config, game, plan.search)
+    leaves_per_s = search_throughput(config, game, plan.search)
     size = found.size_for(leaves_per_s)
     say(f"games per group: {size:,} ({found}; search {throughput_text(leaves_per_s)})")
     return size
 
 
-def search_rate(config: Config, game: Game, num_threads: int) -> float:
-    """Leaves that so many threads find in a second where each is answered at once."""
+def search_throughput(config: Config, game: Game, num_threads: int) -> float:
+    """Leaves/s of this many search threads with an immediate evaluator."""
     driver = _core.SelfPlay(
         game, config.for_core(), num_threads, SEARCHED_GAMES, num_threads, "uniform", 1, 0
     )
     time.sleep(WARM_UP_S)
     num_before, start_s = driver.counts().num_leaves, time.perf_counter()
     time.sleep(MEASURED_S)
-    rate = (driver.counts().num_leaves - num_before) / (time.perf_counter() - start_s)
+    leaves_per_s = (driver.counts().num_leaves - num_before) / (time.perf_counter() - start_s)
     driver.stop()
-    return rate
+    return leaves_per_s

@@ -1,4 +1,4 @@
-"""How a run uses this machine: which devices evaluate and train, threads, and memory."""
+"""How a run uses this machine: devices for inference and training, threads, memory."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from zerofleet.infer import pick_device
 from zerofleet.replay.buffer import row_dtype
 
 INFERENCE, TRAINING = "run.inference_devices", "run.training_devices"
-TURN_S = 0.0005
+SWITCH_INTERVAL_S = 0.0005
 
 
 # ---- devices
@@ -21,14 +21,14 @@ TURN_S = 0.0005
 
 @dataclass(frozen=True)
 class DevicePlan:
-    """Devices by name: cpu, cuda:0. The first that trains has the trainer's own process."""
+    """Devices by name: cpu, cuda:0. The first training device belongs to the main process."""
 
     inference: tuple[str, ...]
     training: tuple[str, ...]
 
     @property
     def inference_kind(self) -> str:
-        """cpu, cuda or mps: they are all of one kind."""
+        """cpu, cuda or mps: all are of one kind."""
         return kind_of(self.inference[0])
 
     def __str__(self) -> str:
@@ -38,14 +38,14 @@ class DevicePlan:
 
 
 def plan_devices(config: Config) -> DevicePlan:
-    """What the settings ask for. What is not there, or cannot work together, is refused."""
+    """The devices of the settings. Missing or incompatible ones are rejected."""
     run = config.run
     inference = picked(INFERENCE, run.inference_devices, run.device)
     training = picked(TRAINING, run.training_devices, run.device)
     if len(inference) > 1 and kind_of(inference[0]) != "cuda":
         raise BadText(
-            f"{INFERENCE}: several must be GPUs, such as cuda:0, cuda:1; on a CPU "
-            "run.inference_threads says how many play"
+            f"{INFERENCE}: several devices must be GPUs, such as cuda:0, cuda:1; on a CPU "
+            "run.inference_threads sets the number of workers"
         )
     if config.train.batch_size % len(training):
         raise Inconsistent(
@@ -54,14 +54,14 @@ def plan_devices(config: Config) -> DevicePlan:
         )
     if run.deterministic and len(inference) + len(training) > 2:
         raise Inconsistent(
-            f"a deterministic run has one device that plays and one that trains; {INFERENCE} has "
-            f"{len(inference)}, {TRAINING} {len(training)}"
+            f"a deterministic run has one device for inference and one for training; {INFERENCE} "
+            f"has {len(inference)}, {TRAINING} {len(training)}"
         )
     return DevicePlan(inference, training)
 
 
 def picked(setting: str, names: Sequence[str], otherwise: str) -> tuple[str, ...]:
-    """The devices of a setting; where it names none, the other device."""
+    """The devices of a setting, or the default device if it names none."""
     if not names:
         return (str(pick_device(otherwise)),)
     try:
@@ -72,10 +72,10 @@ def picked(setting: str, names: Sequence[str], otherwise: str) -> tuple[str, ...
         f"cuda:{device.index or 0}" if device.type == "cuda" else device.type for device in devices
     )
     if len({device.type for device in devices}) > 1:
-        raise BadText(f"{setting}: {', '.join(full_names)} are not of one kind: take GPUs or CPUs")
+        raise BadText(f"{setting}: {', '.join(full_names)} are not of one kind: use GPUs or CPUs")
     for name in full_names:
         if name != "cpu" and full_names.count(name) > 1:
-            raise BadText(f"{setting}: {name} is there twice; name each device once")
+            raise BadText(f"{setting}: {name} is named twice; name each device once")
     return full_names
 
 
@@ -87,14 +87,14 @@ def kind_of(device: str) -> str:
 
 
 @contextmanager
-def quick_turns() -> Iterator[None]:
-    """Python's threads take shorter turns within.
+def short_switch_interval() -> Iterator[None]:
+    """Shortens Python's thread switch interval inside this context.
 
-    The thread that moves batches wants little time but wants it at once: after a turn of the usual
-    5 ms of the trainer's thread a GPU has run dry.
+    The thread that moves batches needs little time but needs it at once: with the default interval
+    of 5 ms, the trainer's thread would leave the GPU idle.
     """
     before_s = sys.getswitchinterval()
-    sys.setswitchinterval(TURN_S)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
         yield
     finally:
@@ -103,20 +103,20 @@ def quick_turns() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ThreadPlan:
-    """On a CPU each worker searches and evaluates in one thread, by turns: both want the processor,
-    so nothing is gained by doing them at once. With GPUs one worker for each moves batches, and
-    `search` threads keep it fed."""
+    """On a CPU each worker alternates search and inference in one thread: both are CPU-bound, so
+    overlapping them gains nothing. With GPUs, one worker per GPU moves batches and `search` threads
+    keep it fed."""
 
     num_workers: int
     search: int
-    """Threads of each worker's driver; 0: it searches in its own."""
+    """Search threads per worker; 0: the worker's own thread searches."""
     training: int
-    """Threads of each process that trains."""
+    """Threads of each training process."""
 
     @property
     def num_groups(self) -> int:
-        """Groups of games that suit each worker: with a GPU one for each thread that searches,
-        three that are evaluated, and two that wait for either."""
+        """Groups of games per worker: with a GPU one per search thread, three in inference and two
+        that wait for either."""
         return self.search + 5 if self.search else 2
 
     def __str__(self) -> str:
@@ -135,7 +135,7 @@ def plan_threads(
     num_inference: int = 1,
     num_training: int = 1,
 ) -> ThreadPlan:
-    """For workers on so many devices of a kind, and so many processes that train.
+    """Splits the threads over workers, one per inference device, and training processes.
 
     A game written in Python is searched by the thread that moves its batches.
     """
@@ -151,8 +151,8 @@ def plan_threads(
 
 
 def refuse_too_large(config: Config, game: Game) -> None:
-    """Raises TooLarge where the rows of the replay's buffer, or of a batch, are more than all of
-    the memory; networks and search trees come on top of them."""
+    """Raises TooLarge if the replay buffer, or a batch, exceeds physical memory; networks and
+    search trees come on top."""
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     row_bytes = row_dtype(game).itemsize
     for setting, num_rows in (
@@ -161,7 +161,7 @@ def refuse_too_large(config: Config, game: Game) -> None:
     ):
         if num_rows * row_bytes > memory_bytes:
             raise TooLarge(
-                f"{setting}={num_rows}: so many rows of {game.name} take "
+                f"{setting}={num_rows}: these rows of {game.name} take "
                 f"{num_rows * row_bytes / 2**30:,.0f} GiB, and this machine has "
                 f"{memory_bytes / 2**30:,.0f} GiB; at most {memory_bytes // row_bytes} would fit"
             )

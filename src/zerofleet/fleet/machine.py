@@ -1,4 +1,4 @@
-"""The preset that fits a machine, for a run that is begun without one."""
+"""Chooses the preset that fits this machine, for a run started without one."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from zerofleet.runs.game import default_name
 
 @dataclass(frozen=True)
 class Machine:
-    """What decides how large a run can be."""
+    """The hardware that decides the preset."""
 
     device: str
     """cuda, mps or cpu."""
@@ -19,7 +19,7 @@ class Machine:
     gpu_name: str = ""
     num_gpus: int = 0
     gpu_memory_bytes: int = 0
-    """Of each."""
+    """Per GPU."""
 
     def __str__(self) -> str:
         cores = f"{self.num_cores} CPU cores" if self.num_cores > 1 else "one CPU core"
@@ -32,8 +32,8 @@ class Machine:
 
 
 def this_machine(device: str = "auto") -> Machine:
-    """The machine as seen by a run with that run.device."""
-    # Only now: it loads torch.
+    """The machine as seen by a run with this run.device."""
+    # Imported here: it loads torch.
     from zerofleet.infer.devices import count_devices, gpu_name_and_memory, pick_device
 
     num_cores = len(os.sched_getaffinity(0))
@@ -45,10 +45,9 @@ def this_machine(device: str = "auto") -> Machine:
 
 
 def fitting_preset(machine: Machine) -> str:
-    """The preset that learns most in minutes to hours there; those for a day are asked for by name.
+    """The preset that learns most within minutes to hours. Day-long presets must be named.
 
-    A fast run leaves a large GPU three quarters idle, and a production run has played few games
-    before an hour is over.
+    `fast` leaves a large GPU three quarters idle; `production` plays few games in its first hour.
     """
     return "fast" if machine.device == "cpu" else "standard"
 
@@ -60,15 +59,15 @@ def name_and_preset(
     overrides: Sequence[str | Override],
     say: Callable[[str], None] = print,
 ) -> tuple[str, str | None]:
-    """The run that is meant, and the preset that it begins with: the one named, or the one that
-    fits this machine, which is said. None for a run that exists: it has its settings."""
+    """The run's name and its preset: the one named, or the one that fits this machine, which is
+    printed. The preset is None for an existing run, which has its settings."""
     if run is not None:
         check_name(run)
     if preset is not None:
         return run or default_name(game, preset), preset
     if run in run_names():
         return run, None
-    preset_names(game)  # an unknown game is refused before torch is loaded
+    preset_names(game)  # rejects an unknown game before torch is loaded
     given = [override_of(each) for each in overrides]
     devices = [str(each.value) for each in given if each.place == ("run", "device")]
     machine = this_machine(*devices[-1:])
@@ -76,5 +75,5 @@ def name_and_preset(
     name = run or default_name(game, preset)
     if name in run_names():
         return name, None
-    say(f"no preset was named: taking {preset}, which fits {machine}")
+    say(f"no preset given: using {preset}, which fits {machine}")
     return name, preset

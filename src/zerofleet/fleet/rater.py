@@ -1,8 +1,8 @@
-"""The rater role: how strong the weights are, by matches against fixed opponents.
+"""The rater role: measures the strength of weights by matches against fixed opponents.
 
-While a run trains, the weights of a checkpoint are rated in a thread of their own; at its end in
-the caller's. Each result is a metrics record of kind "rating", and all results of a version lie
-beside its weights.
+While a run trains, a background thread rates the weights of a checkpoint; the final rating runs in
+the caller's thread. Each result is a metrics record of kind "rating" and is also stored beside its
+weights.
 """
 
 import threading
@@ -27,18 +27,18 @@ from zerofleet.weights import WeightsStore
 
 
 class Interrupted(Exception):
-    """A match was given up because the run stops."""
+    """A match was abandoned because the run stops."""
 
 
 @dataclass(kw_only=True)
 class Rater:
-    """Rates weights against the opponents of the config, whose networks compute on `device` too."""
+    """Rates weights against the configured opponents, whose networks run on `device` too."""
 
     run: Run
     game: Game
     config: Config
     evaluator: Evaluator
-    """Plays what is rated; nobody else may use it."""
+    """Evaluates for the rated weights; not shared."""
     device: str
     weights: WeightsStore
     metrics: MetricsLog
@@ -51,12 +51,12 @@ class Rater:
         self._rated_at_s = self.started_s
         self._thread: threading.Thread | None = None
         self._is_interrupted = False
-        # All players are made now: an unknown one is refused before hours of training, and torch
+        # Create all players now: an unknown one is rejected before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
         self._opponents = {text: self._maker_of(text) for text in self._known_opponents()}
 
     def is_due(self) -> bool:
-        """Whether it is time to rate again, and the last rating is over."""
+        """Whether the interval has passed and no rating is in flight."""
         settings = self.config.rating
         if not (settings.interval_minutes and settings.games and settings.opponents):
             return False
@@ -66,7 +66,7 @@ class Rater:
         )
 
     def start(self, version: int, state: dict[str, Any]) -> None:
-        """Rates weights in the background."""
+        """Rates weights in a background thread."""
         self._rated_at_s = time.monotonic()
         self.disk.write(lambda: self.weights.keep(version))
         self._thread = threading.Thread(
@@ -75,11 +75,11 @@ class Rater:
         self._thread.start()
 
     def interrupt(self) -> None:
-        """Gives up the match in flight, in whichever thread; a signal's handler may call it."""
+        """Abandons the match in flight, in any thread. Safe in a signal handler."""
         self._is_interrupted = True
 
     def join(self) -> None:
-        """Waits for the thread in the background, and is ready for another rating."""
+        """Waits for the background thread; then the rater is ready for another rating."""
         if self._thread is not None:
             self._thread.join()
         self._is_interrupted = False
@@ -91,7 +91,7 @@ class Rater:
         num_games: int,
         num_threads: int | None = None,
     ) -> None:
-        """Plays every opponent; where it is interrupted, the results that there are stay."""
+        """Plays every opponent. An interrupt keeps the results so far."""
         self.disk.write(lambda: self.weights.keep(version))
         evaluator = self.evaluator
         evaluator.load(state, version)
@@ -133,10 +133,10 @@ class Rater:
             self.on_fault(fault)
 
     def _known_opponents(self) -> list[str]:
-        """Those of the settings, without the run's start where its weights are gone."""
+        """The configured opponents, without `start` if the weights of step 0 are gone."""
         opponents = list(dict.fromkeys(self.config.rating.opponents))
         if START in opponents and 0 not in self.weights.versions():
-            self.screen.say(f"ratings leave {START} out: the weights of step 0 are gone")
+            self.screen.say(f"ratings skip {START}: the weights of step 0 are gone")
             opponents.remove(START)
         return opponents
 

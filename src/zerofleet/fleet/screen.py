@@ -1,7 +1,7 @@
-"""What a run in progress shows to a person.
+"""The display of a run in progress.
 
-A screen is a sink of the run's metrics that can also say something. Here is the one for files and
-pipes, which prints lines; the command line has a table for terminals.
+A screen is a metrics sink that can also print messages. PlainScreen prints lines, for files and
+pipes; zerofleet.cli.live draws a table on terminals.
 """
 
 from typing import Protocol
@@ -12,17 +12,18 @@ from zerofleet.printing import say
 
 
 class Screen(Sink, Protocol):
-    """Shows records as they come, and what else there is to say, from any thread."""
+    """Shows records and messages, from any thread."""
 
     def say(self, text: str) -> None:
-        """Prints lines that stay: what was found, changed or went wrong, and how to go on."""
+        """Prints a message: what changed or went wrong, and how to resume."""
 
     def show_doing(self, text: str) -> None:
-        """What is in flight besides playing and training; replaces the last; empty: nothing."""
+        """Shows what is in flight besides self-play and training; empty for nothing."""
 
 
 class PlainScreen:
-    """A line for each status and each rating. Rates and shares are those since the last status."""
+    """A line per status and per rating. Throughput and shares cover the time since the last
+    status."""
 
     def __init__(self) -> None:
         self._statuses: list[Record] = []
@@ -36,16 +37,16 @@ class PlainScreen:
             self.say(rating_line(record))
 
     def rewind(self, step: int) -> None:
-        """Lines that were printed stay."""
+        """Printed lines stay."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
     def say(self, text: str) -> None:
         say(text, flush=True)
 
     def show_doing(self, text: str) -> None:
-        """Lines stay, so passing things are left out."""
+        """Omitted: printed lines stay, and this is transient."""
 
 
 def status_line(status: Record, pace: Throughput | None) -> str:
@@ -74,7 +75,7 @@ def status_line(status: Record, pace: Throughput | None) -> str:
 
 
 def gpu_texts(status: Record) -> list[str]:
-    """What the GPUs do, draw and hold, where their driver tells."""
+    """Utilisation, power and memory of the GPUs, if their driver reports them."""
     if "gpu_watts" not in status:
         return []
     used, total = (status[name] / 2**30 for name in ("gpu_memory_bytes", "gpu_memory_total_bytes"))

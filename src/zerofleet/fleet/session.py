@@ -1,4 +1,4 @@
-"""One start of a run in one process: its parts, put together in order, and how it ends."""
+"""One session of a run in one process: its parts, in order of construction, and its end."""
 
 import copy
 import math
@@ -41,7 +41,7 @@ from zerofleet.weights import WeightsStore, remove_graph, write_graph
 
 
 class Session:
-    """The parts of a run. What is opened here closes with `stack`."""
+    """The parts of a run. `stack` closes what is opened here."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Session:
         cache_bytes = config.selfplay.cache_bytes
         self.cache = _core.EvaluationCache(cache_bytes) if cache_bytes else None
 
-        # What roles share.
+        # Shared by the roles.
         self.bus = MemoryBus()
         self.graceful_stop = GracefulStop()
         self.disk = Disk(screen.say, lambda: self.graceful_stop.requested, self._pause)
@@ -77,7 +77,7 @@ class Session:
             config, self.game, network, self.devices.inference[0], self.plan, screen.say
         )
 
-        # The trainer: network, checkpoint, replay, loop.
+        # The trainer: network, checkpoint, replay buffer, loop.
         weights = WeightsStore(run.weights)
         checkpoints = CheckpointStore(run.checkpoints, config.train.keep_checkpoints)
         trainer, state = self._restored_trainer(network, weights, checkpoints)
@@ -99,14 +99,14 @@ class Session:
             disk=self.disk,
             settings=config.train,
             counters=RunCounters(self._count_start(state["num_starts"]), state["num_rounds"]),
-            # In lockstep, reports come after rounds, which are the same every time.
+            # In lockstep, reports come after rounds, which are reproducible.
             report_interval_s=math.inf if config.run.deterministic else REPORT_INTERVAL_S,
         )
         if trainer.step_count == 0:
             self.disk.write(self.loop.keep_weights)
         self.stop = StopConditions(config, self.loop, self.started_s)
 
-        # Now, as nothing can be exported or captured while a network trains.
+        # The rater, now: torch cannot export or capture a network while another one trains.
         device = self.devices.inference[0]
         self.rater = Rater(
             run=run,
@@ -126,7 +126,7 @@ class Session:
         if callbacks.on_version is not None:
             evaluator = self.make_evaluator(device)
             self.loop.on_publish = version_callback(callbacks.on_version, evaluator, run)
-        screen.say(self._first_words())
+        screen.say(self._start_text())
 
     # ---- parts
 
@@ -142,11 +142,11 @@ class Session:
         )
 
     def _keep_graph(self, network: nets.Network) -> None:
-        """Puts the network's graph into the run folder, for players without torch."""
+        """Exports the network's graph to the run folder, for players without torch."""
         try:
             graph = exported(network.spec)
         except Unsupported as error:
-            remove_graph(self.run.folder)  # an earlier start's graph computes something else
+            remove_graph(self.run.folder)  # a graph from an earlier session would be stale
             self.screen.say(f"run:{self.run.name} needs torch to play: {error}")
         else:
             self.disk.write(lambda: write_graph(self.run.folder, graph))
@@ -154,8 +154,8 @@ class Session:
     def _restored_trainer(
         self, network: nets.Network, weights: WeightsStore, checkpoints: CheckpointStore
     ) -> tuple[Trainer, dict[str, Any]]:
-        """A trainer at the newest whole checkpoint, or at the run's first weights; and what else
-        the checkpoint holds."""
+        """A trainer at the newest intact checkpoint, or at the run's initial weights; and the rest
+        of the checkpoint."""
         device = pick_device(self.devices.training[0])
         trainer = Trainer(network, self.config.train, device, self.config.run.compile_training)
         checkpoint, faults = checkpoints.load_newest()
@@ -169,7 +169,7 @@ class Session:
         return trainer, {"num_starts": 0, "num_rounds": 0}
 
     def _opened_replay(self, state: dict[str, Any] | None) -> Replay:
-        """The episode log with its buffer; what was wrong with it is said."""
+        """The episode log with its replay buffer; prints what recovery had to fix."""
         config = self.config
         replay = Replay(
             self.run.episodes,
@@ -186,13 +186,13 @@ class Session:
             self.screen.say(str(fault))
         if replay.num_missing:
             self.screen.say(
-                f"episodes: {replay.num_missing:,} earlier rows are not here; training "
+                f"episodes: {replay.num_missing:,} earlier rows are missing; training "
                 f"waits until there are {config.replay.min_rows:,} again"
             )
         return replay
 
     def _count_start(self, saved: int) -> int:
-        """A number that no earlier start of this run had: one half of its episodes' ids."""
+        """A number unique to this session: it makes the ids of its episodes unique."""
         path = self.run.folder / "starts"
         text = path.read_text(errors="replace") if path.exists() else str(saved)
         if not re.fullmatch(r"\d{1,9}", text):
@@ -202,7 +202,7 @@ class Session:
         return before + 1
 
     def make_evaluator(self, device: str, compiles: bool = False) -> Evaluator:
-        """With the weights that play now."""
+        """An evaluator with the current EMA weights."""
         trainer = self.loop.trainer
         network = copy.deepcopy(trainer.network).cpu().eval()
         network.load_state_dict(trainer.ema)
@@ -211,11 +211,11 @@ class Session:
         evaluator.load(trainer.ema, trainer.step_count)
         return evaluator
 
-    # ---- while it runs
+    # ---- running
 
     @property
     def compiles(self) -> bool:
-        """Whether inference or training is compiled, which takes a while."""
+        """Whether inference or training is compiled, which takes minutes."""
         for_play = self.devices.inference_kind == "cuda" and self.config.run.compile_inference
         return for_play or self.loop.trainer.compiles
 
@@ -225,13 +225,13 @@ class Session:
         self.metrics.append("status", self.loop.step_count, values | gpu_values(self.gauges))
 
     def _pause(self) -> None:
-        """While the disk is full nobody makes a move, until the trainer sets a pace again."""
+        """Pauses self-play while the disk is full, until the trainer sets a pace again."""
         self.bus.set_pace(Pace(rows_inserted=0, rows_allowed=0, paused="the disk is full"))
 
     # ---- the end
 
     def stop_soon(self) -> None:
-        """What a first Ctrl-C does. It may come in the midst of a print, so it prints nothing."""
+        """The action of the first Ctrl-C. It may interrupt a print, so it prints nothing."""
         self.bus.stop()
         self.rater.interrupt()
 
@@ -241,16 +241,16 @@ class Session:
         self.bus.stop()
 
     def raise_fault(self) -> None:
-        """Raises what ended the run, if something did."""
+        """Raises the fault that ended the run, if any."""
         if self._faults:
             raise self._faults[0]
 
     def finish(self) -> None:
-        """Writes the last checkpoint, raises what ended the run, if something did, and rates a run
-        that has reached its end."""
+        """Writes the last checkpoint, raises the fault that ended the run, if any, and rates a run
+        that reached its stop."""
         loop = self.loop
         if self.graceful_stop.requested:
-            self.screen.say("stopping: a checkpoint is written; Ctrl-C again to stop at once")
+            self.screen.say("stopping: writing a checkpoint; Ctrl-C again stops at once")
         try:
             loop.report()
             loop.save()
@@ -261,7 +261,7 @@ class Session:
             num_threads = self.config.run.num_threads or None
             self.rater.rate(loop.step_count, loop.trainer.copy_ema(), num_games, num_threads)
 
-    def _first_words(self) -> str:
+    def _start_text(self) -> str:
         network = self.loop.trainer.network
         return (
             f"{self.run.name}: {self.config.game.name}, {network.spec.kind} network of "
@@ -269,7 +269,7 @@ class Session:
             f"{'resuming at' if self.first_step else 'from'} step {self.first_step}"
         )
 
-    def last_words(self) -> str:
+    def end_text(self) -> str:
         loop = self.loop
         return (
             f"{self.run.name}: {loop.step_count:,} steps, "
@@ -278,7 +278,7 @@ class Session:
 
 
 class StopConditions:
-    """How far a run has come on its way to the first of its ends."""
+    """Progress of a run towards the first of its stop conditions."""
 
     def __init__(self, config: Config, loop: TrainingLoop, started_s: float) -> None:
         self._settings = config.stop
@@ -286,7 +286,7 @@ class StopConditions:
         self._started_s = started_s
 
     def progress(self) -> float:
-        """Share of the way; 0 where the run has no end."""
+        """From 0 to 1; always 0 for a run without a stop condition."""
         minutes = self._settings.minutes
         by_clock = (time.monotonic() - self._started_s) / 60 / minutes if minutes else 0.0
         return max(by_clock, self.progress_without_clock())
@@ -296,13 +296,13 @@ class StopConditions:
 
     def reached_text(self) -> str:
         return "".join(
-            f"; stop.{name} {end:,} is reached"
+            f"; reached stop.{name} {end:,}"
             for name, end, reached in self._ends()
             if reached >= end
         )
 
     def _ends(self) -> list[tuple[str, int, int]]:
-        """Each by its name, where it is, and how far the run has come."""
+        """Each condition: its name, its value, and what the run has reached."""
         stop, position = self._settings, self._loop.replay.log.position
         ends = (
             ("steps", stop.steps, self._loop.step_count),
@@ -315,7 +315,7 @@ class StopConditions:
 class GracefulStop:
     """Ctrl-C and SIGTERM as a request to stop.
 
-    A handler takes no lock that the thread it interrupts may hold, unless it is a re-entrant one.
+    A handler must not take a non-reentrant lock: the interrupted thread may hold it.
     """
 
     def __init__(self) -> None:
@@ -323,7 +323,7 @@ class GracefulStop:
 
     @contextmanager
     def on_signals(self, when_requested: Callable[[], None]) -> Iterator[None]:
-        """Within, the first signal requests the stop; a second Ctrl-C interrupts as always."""
+        """In this context the first signal requests a stop; a second raises KeyboardInterrupt."""
 
         def handle(number: int, frame: FrameType | None) -> None:
             if self.requested:

@@ -1,4 +1,4 @@
-"""The status of a run: what it counts, every few seconds."""
+"""The status record of a run, written every few seconds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,8 @@ from zerofleet.training import TrainingLoop
 def status_values(
     elapsed_s: float, loop: TrainingLoop, workers: Sequence[Worker], max_plies: int
 ) -> dict[str, Any]:
-    """Counts are of the whole run where they are games, rows or samples, else of this session;
-    seconds are sums over the threads of a role."""
+    """Games, rows and samples count over the whole run, everything else over this session. Seconds
+    are sums over the threads of a role."""
     position, limiter = loop.replay.log.position, loop.replay.limiter
     return {
         "elapsed_s": round(elapsed_s, 1),
@@ -41,18 +41,18 @@ def status_values(
 
 
 def stall_text(replay: Replay, max_plies: int) -> str:
-    """Why nothing is trained now, in words; empty where something is."""
+    """Why training waits; empty if it does not."""
     limiter, position, num_truncated = replay.limiter, replay.log.position, replay.num_truncated
     if limiter.waiting != "trainer":
         return ""
     if num_truncated and num_truncated == position.num_episodes:
         return (
-            f"{num_truncated:,} games, all truncated at max_plies {max_plies:,}: nothing to learn "
-            "from"
+            f"{num_truncated:,} games, all truncated at max_plies {max_plies:,}: nothing to train "
+            "on"
         )
     why = ""
     if position.num_episodes == 0:
-        why = "; no game is over yet"
+        why = "; no game has finished yet"
     elif 2 * num_truncated > position.num_episodes:
         share = f"{num_truncated:,} of {position.num_episodes:,} games"
         why = f"; {share} were truncated at max_plies {max_plies:,}"
@@ -60,7 +60,7 @@ def stall_text(replay: Replay, max_plies: int) -> str:
 
 
 def gpu_values(gauges: Sequence[GpuGauge]) -> dict[str, Any]:
-    """Of all GPUs together, the busy share their mean; nothing where no driver tells."""
+    """Totals over all GPUs, with their mean utilisation; empty if no driver reports any."""
     figures = [each for gauge in gauges if (each := gauge.read())]
     if not figures:
         return {}

@@ -1,23 +1,23 @@
-"""What happened lately in a run: throughput and shares between two of its statuses."""
+"""Throughput of a run between two of its statuses."""
 
 from dataclasses import dataclass
 
 from zerofleet.metrics import Record
 
 MIN_INTERVAL_S = 1.0
-"""Statuses that are closer together give no throughput."""
+"""Statuses closer together than this give no throughput."""
 GROWING = (
     *("elapsed_s", "step", "games", "rows", "samples", "simulations", "inferences"),
     *("batches", "rows_computed", "device_busy_s", "device_queue_s"),
     *("inference_s", "search_s", "waiting_to_play_s"),
     *("training_s", "intake_s", "waiting_to_train_s"),
 )
-"""What a status counts up."""
+"""The counters of a status."""
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """What happened between two statuses."""
+    """Throughput and shares of time between two statuses."""
 
     games_per_s: float
     rows_per_s: float
@@ -26,16 +26,15 @@ class Throughput:
     steps_per_s: float
     samples_per_s: float
     device_busy: float
-    """Share of the time in which what evaluates had something to do; of several, their sum."""
+    """Share of the time that the inference device was busy; summed over devices."""
     batch_fill: float
-    """Share of the rows computed that somebody had asked for."""
+    """Share of the computed rows that were requested; the rest is padding."""
     queue_s: float
-    """How long a batch lay on the device behind the batch before, in the mean."""
+    """Mean time of a batch in the device's queue."""
     search: float
-    """Share of the time of the threads that move batches in which they searched; where search has
-    threads of its own: waited for these."""
+    """Share of the workers' time spent in search; with search threads: waiting for them."""
     self_play_waits: float
-    """Share of the same time in which they waited for the trainer."""
+    """Share of the workers' time spent waiting for the trainer."""
     trainer_waits: float
 
     @staticmethod
@@ -61,7 +60,7 @@ class Throughput:
 
 
 def earlier(statuses: list[Record], newest: Record) -> list[Record]:
-    """The status to compare a new one with: the last that is at least a second older."""
+    """The status to compare a new one with: the last one at least MIN_INTERVAL_S older."""
     return [
         status for status in statuses if newest["elapsed_s"] - status["elapsed_s"] >= MIN_INTERVAL_S
     ][-1:]
