@@ -80,9 +80,9 @@ def test_a_request_may_have_its_own_player_and_budget() -> None:
 @pytest.mark.parametrize(
     ("request_line", "answered_id", "code", "message"),
     [
-        (b"rubbish", None, "bad_text", "the line is no JSON"),
-        (b"\xff", None, "bad_text", "the line is no JSON"),
-        (b"[" * 100_000, None, "bad_text", "the line is no JSON"),
+        (b"rubbish", None, "bad_text", "the line is not JSON"),
+        (b"\xff", None, "bad_text", "the line is not JSON"),
+        (b"[" * 100_000, None, "bad_text", "the line is not JSON"),
         (b"[1]", None, "bad_text", "a request is a JSON object, got list"),
         (b" " * MOST_LINE_BYTES + b"{}", None, "too_large", "a line has at most 1048576 bytes"),
         (b"{}", None, "bad_text", "id: Field required"),
@@ -101,7 +101,12 @@ def test_a_request_may_have_its_own_player_and_budget() -> None:
         (b'{"id": 1, "num_simulations": 0}', 1, "bad_text", "num_simulations: Input should be"),
         (b'{"id": 1, "num_simulations": 5}', 1, "bad_text", "sims is given twice"),
         (b'{"id": 1, "seconds": NaN}', 1, "bad_text", "seconds"),
-        (b'{"id": 1, "seconds": Infinity, "player": "playout"}', 1, "bad_text", "seconds=S needs"),
+        (
+            b'{"id": 1, "seconds": Infinity, "player": "playout"}',
+            1,
+            "bad_text",
+            "seconds=S must be",
+        ),
         (
             b'{"id": 1, "player": "playout", "num_simulations": 123456789012345678901234567890}',
             *(1, "bad_text", "num_simulations"),

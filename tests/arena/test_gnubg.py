@@ -81,7 +81,7 @@ def test_in_a_turn_that_another_began_it_plays_the_best_end(game: zf.games.Game)
 def test_it_makes_legal_moves_and_does_not_favour_a_seat(game: zf.games.Game) -> None:
     games = [PairedGame(game, 1, number, 0, []) for number in range(200)]
     with GnubgPlayer(plies=0) as player:
-        while in_flight := [each for each in games if each.goes_on]:
+        while in_flight := [each for each in games if each.in_progress]:
             ask(player, in_flight)
     points = [each.position.rewards()[0] for each in games]
     deviation = (sum(point**2 for point in points) / len(points)) ** 0.5
@@ -168,7 +168,7 @@ def test_gnubg_that_dies_is_an_error(game: zf.games.Game) -> None:
 
 
 def test_levels_that_are_not_offered_are_refused() -> None:
-    with pytest.raises(Unsupported, match="0 to 3 plies, not at 7"):
+    with pytest.raises(Unsupported, match="0 to 3 plies here, got 7"):
         GnubgPlayer(plies=7)
 
 

@@ -145,8 +145,8 @@ def test_an_engine_that_drops_what_comes_at_once_hears_everything(
         ("echo 0,0", "answered '0,0' in .*a9"),
         ("echo 9,0", "answered '9,0'"),
         ("echo hello", "answered 'hello'"),
-        ("echo ERROR out of memory", "reports an error; .*ERROR out of memory"),
-        ("exit 3", "ended without an answer"),
+        ("echo ERROR out of memory", "reported an error; .*ERROR out of memory"),
+        ("exit 3", "exited without an answer"),
         (":", "no answer within 0.4 s"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_second_answer_is_an_error_and_not_the_next_move(
 ) -> None:
     with GomocupPlayer(scripted(tmp_path, move="echo 2,0; echo 3,0"), game) as engine:
         assert engine.choose(game.from_text("a9")) == 2
-        with pytest.raises(EngineFailed, match="said '3,0' before it was asked BOARD"):
+        with pytest.raises(EngineFailed, match="printed '3,0' before it was sent BOARD"):
             engine.choose(game.from_text("a9 c9 b9"))
 
 
@@ -209,7 +209,7 @@ def test_our_brain_completes_five_on_the_top_row() -> None:
     assert answers("START 9", "BOARD", *stones, "DONE", "END") == ["OK", "5,0", "rule freestyle"]
 
 
-def test_our_brain_goes_on_with_turns() -> None:
+def test_our_brain_answers_turns_in_a_row() -> None:
     said = answers("START 9", "BEGIN", "TURN 0,0", "TURN 0,1", "RESTART", "TURN 4,4", "END")
     assert [said[0], said[4], said[6]] == ["OK", "OK", "rule freestyle"]
     moves = [said[number] for number in (1, 2, 3)]
@@ -228,8 +228,8 @@ def test_our_brain_hears_the_rule() -> None:
     [
         (["START 99"], "ERROR gomoku: "),
         (["BEGIN"], "ERROR no game yet"),
-        (["START 9", "TURN 9,9"], "ERROR '9,9' is no empty cell"),
-        (["START 9", "BOARD", "1,1,1", "1,1,2", "DONE"], "ERROR '1,1,2' is no empty cell"),
+        (["START 9", "TURN 9,9"], "ERROR '9,9' is not an empty cell"),
+        (["START 9", "BOARD", "1,1,1", "1,1,2", "DONE"], "ERROR '1,1,2' is not an empty cell"),
         (["START 9", "DANCE"], "UNKNOWN DANCE"),
         (["ABOUT"], 'name="zerofleet"'),
     ],

@@ -81,7 +81,7 @@ def test_ladders_come_out_in_the_expected_order(tmp_path):
 def test_random_is_always_among_the_players_and_nobody_is_twice():
     ratings = zf.arena.rate("connect4", ["heuristic"], num_games=4)
     assert {rating.player for rating in ratings.ratings} == {"heuristic", "random"}
-    with pytest.raises(BadText, match="a player is there twice"):
+    with pytest.raises(BadText, match="a player is listed twice"):
         zf.arena.rate("connect4", ["heuristic", "heuristic"])
     with pytest.raises(BadText, match="a player besides random"):
         zf.arena.rate("connect4", ["random"])

@@ -78,7 +78,7 @@ def test_gate_says_its_verdict_by_its_exit_status(capsys: pytest.CaptureFixture[
             "unknown player 'strong' of connect4; known",
         ),
         (["match", "connect4", "random", "random", "--games", "3"], "games are played in pairs"),
-        (["rate", "connect4", "random"], "there must be a player besides random"),
+        (["rate", "connect4", "random"], "a rating needs a player besides random"),
         (
             ["gate", "heuristic", "random"],
             "neither player is a run that knows its game; say --game",

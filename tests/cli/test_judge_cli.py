@@ -15,8 +15,8 @@ def test_judge_gives_the_error_and_the_worst_decisions(capsys: pytest.CaptureFix
     assert exited.value.code == 0
     error, scale, sample, header, *worst = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"random: error per decision [\d.]+ \(95 % interval .* to .*\)", error)
-    assert scale == "500 * mean equity lost; judge: GnuBG 0-ply"
-    assert re.fullmatch(r"20 decisions of \d+ games with itself, seed 1", sample)
+    assert scale == "500 * mean equity loss; judge: GnuBG 0-ply"
+    assert re.fullmatch(r"20 decisions of \d+ self-play games, seed 1", sample)
     assert header.split() == ["lost", "played", "better", "position"]
     losses = [float(row.split()[0]) for row in worst]
     assert len(losses) == 2

@@ -1,8 +1,8 @@
-"""An engine that analyses positions for another program: a line of JSON in, a line of JSON out.
+"""An analysis engine for other programs: one line of JSON in, one line of JSON out.
 
-Many requests are searched at once, and the leaves of all that have the same weights go to the
-network in one batch, so answers come in the order in which they are done. A request that makes no
-sense is answered by an error and harms no other. docs/6-arena.md has the fields.
+Requests are searched concurrently. Leaves of requests with the same weights share one batch, so
+answers come in order of completion. An invalid request gets an error answer and affects no other.
+docs/6-arena.md lists the fields.
 """
 
 import json
@@ -33,9 +33,9 @@ from zerofleet.search.evaluate import evaluate_checked
 
 MOST_LINE_BYTES = 1 << 20
 MOST_EVALUATORS = 8
-"""Networks that are kept ready; the one loaded first goes first."""
+"""Networks kept loaded; the oldest is evicted first."""
 TREE_BYTES = 4 << 30
-"""Memory of all trees that are searched at once: each has an equal share."""
+"""Memory of all concurrent trees, in equal shares."""
 
 Answer = dict[str, Any]
 
@@ -50,7 +50,7 @@ class Request(BaseModel):
     options: dict[str, int | str] = {}
     position: str | None = None
     moves: list[str] = []
-    """Played from `position`, or from the start; rolls of dice too."""
+    """Played from `position`, or from the start; includes dice rolls."""
     player: str | None = None
     num_simulations: int | None = Field(None, ge=1)
     seconds: float | None = Field(None, gt=0)
@@ -60,20 +60,20 @@ class Request(BaseModel):
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a request need not say."""
+    """Values for fields that a request leaves out."""
 
     game: Game | None
     player: str | None
-    """None: best where weights come with zerofleet for the game, else playout."""
+    """None: best where zerofleet ships weights for the game, else playout."""
     num_simulations: int | None
     seconds: float | None
-    """Either goes with this player, where a request names neither player nor budget."""
+    """Both budgets apply only where a request names neither player nor budget."""
     top: int
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """A request that is being searched."""
+    """A request in search."""
 
     request: Request
     player: str
@@ -91,7 +91,7 @@ class InFlight:
 
 
 class AnalysisEngine:
-    """Answers requests; at most `at_once` are searched, and as many more wait."""
+    """Answers requests: at most `at_once` in search and as many queued."""
 
     def __init__(self, defaults: Defaults, at_once: int) -> None:
         self._defaults = defaults
@@ -100,10 +100,10 @@ class AnalysisEngine:
         self._evaluators: dict[str, CoreEvaluatorName | Evaluate] = {}
 
     def answers(self, lines: Iterable[bytes]) -> Iterator[Answer]:
-        """An answer to each line, until the lines end and all are answered.
+        """Yields an answer to each line, until the lines end and all are answered.
 
-        Lines are read by a thread, which waits while enough of them are here. Where they cannot
-        be read any more, that is raised.
+        A thread reads the lines and blocks while the queue is full. Its read errors are raised
+        here.
         """
         waiting: Queue[bytes | ZerofleetError | None] = Queue(self._at_once)
 
@@ -134,7 +134,7 @@ class AnalysisEngine:
     # ---- requests
 
     def _begin(self, line: bytes) -> Iterator[Answer]:
-        """Begins what a line asks for; gives an answer where that is an error."""
+        """Starts the search that a line requests; yields an answer only on error."""
         name: object = None
         try:
             asked = parsed(line)
@@ -176,7 +176,7 @@ class AnalysisEngine:
             if self._defaults.game is None:
                 raise BadText("game is missing, and the command line names none")
             return self._defaults.game
-        if request.game not in names():  # what comes in a line never loads code
+        if request.game not in names():  # a request never loads code
             raise Unsupported(f"unknown game {request.game!r}; known: {', '.join(names())}")
         return get(request.game, **request.options)
 
@@ -191,7 +191,7 @@ class AnalysisEngine:
     # ---- searches
 
     def _step(self) -> Iterator[Answer]:
-        """Takes every search a batch of leaves further; gives the answers of those that end."""
+        """Advances every search by one batch of leaves; yields the answers of finished ones."""
         together: dict[int, list[InFlight]] = {}
         for each in self._in_flight:
             shares = each if isinstance(each.evaluator, str) else each.evaluator
@@ -214,7 +214,7 @@ class AnalysisEngine:
 
 
 def advance(searches: list[InFlight]) -> None:
-    """One batch of leaves of searches that have the same evaluator."""
+    """Evaluates one batch of leaves of searches that share an evaluator."""
     evaluator = searches[0].evaluator
     leaves = [(each.search, each.search.gather()) for each in searches]
     if isinstance(evaluator, str):
@@ -255,7 +255,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadText(f"the line is no JSON: {error}") from None
+        raise BadText(f"the line is not JSON: {error}") from None
     if not isinstance(asked, dict):
         raise BadText(f"a request is a JSON object, got {type(asked).__name__}")
     return asked
@@ -273,7 +273,7 @@ def validated(asked: dict[str, Any]) -> Request:
 
 
 def error_answer(name: object, error: ZerofleetError) -> Answer:
-    """The error of a request; its code is the error's class, such as bad_text."""
+    """The error answer to a request; its code is the error's class, such as bad_text."""
     code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()
     return {
         "id": name if isinstance(name, (str, int)) else None,

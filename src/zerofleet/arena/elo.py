@@ -1,9 +1,8 @@
-"""Elo ratings of players by what came of their matches.
+"""Elo ratings: the maximum-likelihood fit of the Bradley-Terry model to match results.
 
-The ratings are the most likely ones if a player scores 1 / (1 + 10^(-difference / 400)) on average
-(Bradley and Terry; a draw is half a win). As in statistics.py each pairing counts two more pairs,
-one won by each side, so that a player that has won everything has a rating too. Errors come from
-the spread of the pairs, not of single games.
+A player's expected score is 1 / (1 + 10^(-difference / 400)); a draw is half a win. As in
+statistics.py each pairing gets two pseudo-pairs, one won by each side, so that a player that won
+every game has a finite rating. Errors come from the variance over pairs (a sandwich estimator).
 """
 
 import math
@@ -23,7 +22,7 @@ LARGEST_STEP = 1.0
 
 @dataclass(frozen=True)
 class PairScores:
-    """What came of one pairing: players by number, and the first one's score in each pair."""
+    """The results of one pairing: player indices, and the first one's score in each pair."""
 
     first: int
     second: int
@@ -31,18 +30,18 @@ class PairScores:
 
 
 def expected_score(elo_difference: float) -> float:
-    """Of a player that is so much stronger."""
+    """The expected score of a player who is stronger by this difference."""
     return 1 / (1 + math.pow(10, -elo_difference / 400))
 
 
 def fit_elo(
     num_players: int, pairings: Sequence[PairScores], anchor: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each player's Elo, the anchor's being 0, and half the width of its 95 % interval.
+    """Each player's Elo (anchor: 0) and the half-width of its 95 % interval.
 
-    Every player must be connected with the anchor by pairings.
+    Pairings must connect every player with the anchor.
     """
-    # M pairings, P players but the anchor: who plays (1) against whom (-1).
+    # M pairings, P players without the anchor: design matrix, first +1, second -1.
     sides_MP = np.zeros((len(pairings), num_players))
     for row, pairing in enumerate(pairings):
         sides_MP[row, pairing.first] += 1
@@ -56,7 +55,7 @@ def fit_elo(
     variance_M = np.array([scores.var() for scores in padded])
 
     strength_P = np.zeros(num_players - 1)
-    for _ in range(MOST_STEPS):  # Newton, on a function without other maxima
+    for _ in range(MOST_STEPS):  # Newton's method; the log-likelihood is concave
         expected_M = 1 / (1 + np.exp(-sides_MP @ strength_P))
         gradient_P = sides_MP.T @ (pairs_M * (score_M - expected_M))
         information_PP = weighted(sides_MP, pairs_M * expected_M * (1 - expected_M))

@@ -1,11 +1,10 @@
-"""Tells whether one player is stronger than another, with stated error rates and as few games as
-can be.
+"""The gate: a sequential probability ratio test (SPRT) of whether one player is stronger.
 
-A sequential test over pairs of games: after each pair the likelihood of what was seen is compared
-under two hypotheses, that the first player is `elo0` stronger and that it is `elo1` stronger, each
-with the most likely shares of the five results of a pair that have the mean it claims. The test
-ends when one is likelier enough than the other. If the first player is elo0 stronger or less it is
-accepted with a chance of at most about `alpha`; if elo1 or more, rejected with one of about `beta`.
+A generalised SPRT over pairs of games with the pentanomial model, as Fishtest runs it (Wald 1945;
+docs/references.md). H0: the first player is `elo0` stronger; H1: it is `elo1` stronger. Under each,
+the five results of a pair have the maximum-likelihood distribution with the expected mean. The test
+stops when the log-likelihood ratio leaves the bounds: a player at elo0 or below is accepted with
+probability about `alpha` at most, one at elo1 or above rejected with about `beta` at most.
 """
 
 import math
@@ -26,23 +25,23 @@ Verdict = Literal["accepted", "rejected", "undecided"]
 
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNSEEN = 1e-3
-"""Pairs that a result counts for beforehand, so that one not seen yet is not impossible."""
+"""Pseudo-count of each result, so that an unseen one has a nonzero likelihood."""
 NUM_HALVINGS = 50
 MAX_ELO = 3000
-"""Beyond it a score cannot be told from 0 or 1 by any number of games."""
+"""Beyond this no practical number of games distinguishes the score from 0 or 1."""
 
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """What is told apart, and how surely."""
+    """H0, H1 and the error probabilities of the test."""
 
     elo0: float = 0
     elo1: float = 30
-    """The nearer to elo0, the more games it takes: half the distance, four times the games."""
+    """Closer to elo0 takes more games: half the distance, four times the games."""
     alpha: float = 0.05
-    """How often a player that is only elo0 stronger may be accepted."""
+    """Type I error: probability to accept a player that is only elo0 stronger."""
     beta: float = 0.05
-    """How often a player that is elo1 stronger may be rejected."""
+    """Type II error: probability to reject a player that is elo1 stronger."""
 
     def __post_init__(self) -> None:
         for name in ("elo0", "elo1"):
@@ -58,7 +57,7 @@ class Hypotheses:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Log-likelihood ratios at which the test ends: rejected below, accepted above."""
+        """Wald's bounds on the log-likelihood ratio: rejected below, accepted above."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def __str__(self) -> str:
@@ -66,7 +65,7 @@ class Hypotheses:
 
 
 class SequentialTest:
-    """Takes pair after pair until there is a verdict."""
+    """The state of the test; takes one pair at a time until there is a verdict."""
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         self.hypotheses = hypotheses
@@ -90,10 +89,10 @@ class SequentialTest:
 
 
 def log_likelihood(counts: dict[float, float], mean: float) -> float:
-    """Of these counts, under the likeliest distribution that has this mean.
+    """Log-likelihood of the counts under the most likely distribution with this mean.
 
-    That distribution weighs a score's share by 1 / (1 + tilt · (score - mean)), with the one tilt
-    that gives the mean; it is found by halving. Constants are left out.
+    That distribution scales each score's frequency by 1 / (1 + tilt · (score - mean)). Bisection
+    finds the one tilt that gives the mean. Constant terms are omitted.
     """
     low, high = -1 / (1 - mean), 1 / mean
     for _ in range(NUM_HALVINGS):
@@ -107,7 +106,7 @@ def log_likelihood(counts: dict[float, float], mean: float) -> float:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What the test found, and the games that it took."""
+    """The verdict, and the games it took."""
 
     verdict: Verdict
     log_likelihood_ratio: float
@@ -120,8 +119,7 @@ class GateResult:
         return (
             f"{self.match}\n"
             f"test    {self.hypotheses}\n"
-            f"ratio   {self.log_likelihood_ratio:+.2f}, the log of likelihoods "
-            f"(ends at {lower:+.2f} and {upper:+.2f})\n"
+            f"LLR     {self.log_likelihood_ratio:+.2f} (bounds {lower:+.2f} and {upper:+.2f})\n"
             f"verdict {self.match.first} is {self.verdict}"
         )
 
@@ -137,10 +135,10 @@ def gate(
     on_progress: Callable[[int, float], None] = lambda num_games, log_likelihood_ratio: None,
     **game_options: int | str,
 ) -> GateResult:
-    """Plays until the test has a verdict, or `max_games`: then it is undecided.
+    """Plays until the test has a verdict or `max_games` are played; then it is undecided.
 
-    The verdict does not depend on the number of threads. `on_progress` is told now and then how
-    many games are over and where the test stands.
+    The verdict does not depend on the number of threads. `on_progress` gets the number of finished
+    games and the log-likelihood ratio from time to time.
     """
     game = game_of(game, game_options)
     if max_games < 2 or max_games % 2:

@@ -1,8 +1,7 @@
-"""GNU Backgammon as a player and as a judge: Debian's program, asked over its external socket.
+"""GNU Backgammon as a player and as a judge, over its external-player socket.
 
-Everything is cubeless money play without the Jacoby rule, as our game is. GnuBG remembers nothing
-between questions. An answer that does not come or cannot be played is an error, never a move of
-ours.
+Everything is cubeless money play without the Jacoby rule, like zerofleet's game. Queries are
+stateless. A missing or illegal answer is an error; no other move replaces it.
 """
 
 import os
@@ -38,33 +37,33 @@ DEBIAN_FOLDER = "/usr/games"
 
 MAX_PLIES = 3
 TIMEOUT_S = 60.0
-"""For a start or an answer. At 2-ply an answer takes about 0.1 s, at 3-ply a few seconds."""
+"""For startup and for each answer. A 2-ply answer takes about 0.1 s, a 3-ply one a few seconds."""
 
 MAX_ADDRESS_BYTES = 107
-"""Of the path of a Unix socket, as Linux has it."""
+"""Longest path of a Unix socket on Linux."""
 
 MAX_REMEMBERED = 1 << 16
-"""Positions in mid-turn; far more than one batch of games has at a time."""
+"""Mid-turn positions kept; far more than one batch of games has."""
 
 
 def find_program() -> str | None:
-    """Where GnuBG is, if it is anywhere."""
+    """The path of GnuBG; None where it is not installed."""
     return shutil.which("gnubg") or shutil.which("gnubg", path=DEBIAN_FOLDER)
 
 
 def program() -> str:
-    """Where GnuBG is; an error where it is not."""
+    """The path of GnuBG; an error where it is not installed."""
     found = find_program()
     if found is None:
         raise EngineFailed(
             f"GnuBG is not installed: there is no gnubg on the PATH or in {DEBIAN_FOLDER}; "
-            "it is Debian's package gnubg (apt-get install gnubg)"
+            "install Debian's package gnubg (apt-get install gnubg)"
         )
     return found
 
 
 def command(program: str, script: Path) -> list[str]:
-    """Starts GnuBG without windows, with commands from a file."""
+    """The command that starts GnuBG without a GUI and runs a script."""
     return [program, "-t", "-q", "-r", "-c", str(script)]
 
 
@@ -73,7 +72,7 @@ def plies_setting(plies: int) -> str:
 
 
 def fibs_board(described: dict[str, Any]) -> str:
-    """The position as FIBS writes it, for its player, who moves from 24 down to 1 as "1"."""
+    """The position as a FIBS board for its player, who is "1" and moves from 24 down to 1."""
     player = described["player"]
     points = described["points"] if player == 0 else [-n for n in reversed(described["points"])]
     (bar, others_bar), (off, others_off) = (
@@ -90,21 +89,21 @@ def fibs_board(described: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What GnuBG thinks of a position, in the view of the player about to roll."""
+    """GnuBG's evaluation of a position, in the view of the player about to roll."""
 
     outcomes_on_roll: tuple[float, ...]
-    """Probabilities, in the order of the game's outcomes: backgammon, gammon, single game won, then
-    single game, gammon, backgammon lost."""
+    """Probabilities in the order of the game's outcomes: backgammon, gammon and single game won,
+    then single game, gammon and backgammon lost."""
     equity_on_roll: float
-    """Expected points."""
+    """Expected points per game."""
 
 
 class Gnubg:
-    """A process of GnuBG, which looks `plies` ahead. To be closed."""
+    """A GnuBG process that evaluates at `plies` plies. Must be closed."""
 
     def __init__(self, plies: int) -> None:
         if not 0 <= plies <= MAX_PLIES:
-            raise Unsupported(f"GnuBG is asked at 0 to {MAX_PLIES} plies, not at {plies}")
+            raise Unsupported(f"GnuBG evaluates at 0 to {MAX_PLIES} plies here, got {plies}")
         gnubg = program()
         self.plies = plies
         self._folder = tempfile.TemporaryDirectory(prefix="zerofleet-gnubg-")
@@ -114,7 +113,7 @@ class Gnubg:
         if len(os.fsencode(address)) > MAX_ADDRESS_BYTES:
             self._folder.cleanup()
             raise EngineFailed(
-                f"GnuBG is asked over a socket, whose path may have {MAX_ADDRESS_BYTES} bytes, and "
+                f"the path of GnuBG's socket may have {MAX_ADDRESS_BYTES} bytes, and "
                 f"{address} has {len(os.fsencode(address))}; set TMPDIR to a shorter folder"
             )
         script.write_text("\n".join([*SETTINGS, plies_setting(plies), f"external {address}"]))
@@ -122,10 +121,10 @@ class Gnubg:
             self._process = subprocess.Popen(
                 command(gnubg, script),
                 env={"HOME": self._folder.name},
-                stdin=subprocess.PIPE,  # kept open: GnuBG ends when it is closed
+                stdin=subprocess.PIPE,  # kept open: GnuBG exits at end of input
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for us; it ends when its socket is closed
+                start_new_session=True,  # no Ctrl-C: it exits when its socket closes
             )
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(TIMEOUT_S)
@@ -147,22 +146,22 @@ class Gnubg:
             time.sleep(0.01)
 
     def ask(self, question: str) -> str:
-        """The line that GnuBG answers to a line, such as a FIBS board."""
+        """GnuBG's one-line answer to one line, such as a FIBS board."""
         try:
             self._socket.sendall(question.encode() + b"\n")
             answer = self._answers.readline()
         except TimeoutError:
             raise self._failed(f"gave no answer within {TIMEOUT_S:g} s to: {question}") from None
         except OSError as error:
-            raise self._failed(f"is gone ({error}); asked: {question}") from None
+            raise self._failed(f"closed its socket ({error}); query: {question}") from None
         if not answer.endswith("\n"):
-            raise self._failed(f"ended without an answer to: {question}")
+            raise self._failed(f"exited without an answer to: {question}")
         if answer.startswith("Error"):
             raise self._failed(f"answered '{answer.strip()}' to: {question}")
         return answer.strip()
 
     def turn(self, position: Position) -> Turn:
-        """What it plays at the start of a turn."""
+        """GnuBG's choice at the start of a turn."""
         moves = self.ask(fibs_board(described(position))).split()
         play = " ".join(re.sub("^25/", "bar/", re.sub("/0$", "/off", move)) for move in moves)
         wanted = position.copy()
@@ -174,7 +173,7 @@ class Gnubg:
         return turn
 
     def evaluate(self, position: Position) -> Evaluation:
-        """What a position is worth whose player is about to roll."""
+        """Evaluates a position before a roll."""
         fields = described(position)
         if position.to_move != CHANCE or "opening" in fields:
             raise IllegalAction(f"GnuBG evaluates positions before a roll, not {position!r}")
@@ -184,13 +183,15 @@ class Gnubg:
                 float, answer.split()
             )
         except ValueError:
-            raise self._failed(f"evaluated {position!r} as '{answer}'; six numbers") from None
+            raise self._failed(
+                f"evaluated {position!r} as '{answer}', expected six numbers"
+            ) from None
         won = (backgammon, gammon - backgammon, win - gammon)
         lost = (1 - win - lose_gammon, lose_gammon - lose_backgammon, lose_backgammon)
         return Evaluation(won + lost, equity)
 
     def equity_after(self, turn: Turn, player: int) -> float:
-        """What a turn is worth to the player who played it."""
+        """The equity of a turn for the player who played it."""
         if turn.after.to_move == CHANCE:
             return -self.evaluate(turn.after).equity_on_roll
         return turn.after.rewards()[player]
@@ -204,13 +205,13 @@ class Gnubg:
 
     def _failed(self, what: str) -> EngineFailed:
         status = self._process.poll()
-        state = "still runs" if status is None else f"exited with status {status}"
+        state = "is running" if status is None else f"exited with status {status}"
         last = self._output.read_text(errors="replace").strip().splitlines()[-1:]
-        return EngineFailed(f"GnuBG {what} (it {state}; its last words: {''.join(last)!r})")
+        return EngineFailed(f"GnuBG {what} (it {state}; its last output: {''.join(last)!r})")
 
 
 def described(position: Position) -> dict[str, Any]:
-    """A description of a backgammon position with 15 checkers: nothing else can be asked about."""
+    """Describes a backgammon position with 15 checkers, the only variant GnuBG accepts here."""
     game = position.game
     if game.name != "backgammon" or game.options["checkers"] != "15":
         raise Unsupported(f"GnuBG plays backgammon with checkers=15 here, not {game!r}")
@@ -218,10 +219,10 @@ def described(position: Position) -> dict[str, Any]:
 
 
 class GnubgPlayer(Player):
-    """Plays what GnuBG plays, which decides on whole turns.
+    """Plays GnuBG's moves. GnuBG decides on whole turns.
 
-    It is asked at the start of a turn, and the rest of its play is remembered. In mid-turn of
-    another's making it evaluates all ends of the turn.
+    The player queries it at the start of a turn and remembers the rest of the move. In a mid-turn
+    position that it did not reach itself it evaluates every end of the turn.
     """
 
     def __init__(self, plies: int) -> None:

@@ -1,8 +1,7 @@
-"""Engines of others for Gomoku: programs that speak the Gomocup protocol on their standard streams.
+"""External Gomoku engines: programs that speak the Gomocup protocol over stdin and stdout.
 
-Every position is sent whole, so an engine needs no memory of a game. One that answers an illegal
-move, late or not at all is an error, never a move of ours. `zerofleet gomocup` is the other
-direction.
+Every position is sent whole, so an engine needs no memory of a game. An illegal, late or missing
+answer is an error; no other move replaces it. `zerofleet gomocup` is the other direction.
 """
 
 import queue
@@ -19,22 +18,22 @@ from zerofleet.errors import EngineFailed, Unsupported
 from zerofleet.games import Game, Position
 
 RULES = {"freestyle": 0, "exact": 1}
-"""What INFO rule calls our rules."""
+"""Our rules by their number in INFO rule."""
 
 PAUSE_S = 0.01
-"""Before each command: some engines drop one that comes within a millisecond of their reply."""
+"""Before each command: some engines drop one that arrives within 1 ms of their reply."""
 
 START_S = 30.0
-"""An engine may read large files when it starts."""
+"""Startup limit; an engine may load large files."""
 
 GRACE_S = 10.0
-"""How much later than it was allowed an answer may come, on a busy machine."""
+"""Allowed delay beyond the time limit of a move, for a loaded machine."""
 
 END_S = 2.0
 
 
 class GomocupPlayer(Player):
-    """An engine, with `turn_s` seconds for each move."""
+    """A player that asks an engine, with `turn_s` seconds per move."""
 
     def __init__(self, path: str | Path, game: Game, turn_s: float = 1.0) -> None:
         if game.name != "gomoku" or game.options["line"] != "5":
@@ -81,8 +80,8 @@ class GomocupPlayer(Player):
         action = cell_of(answer, int(self._game.options["size"]))
         if action not in position.legal_actions():
             raise EngineFailed(
-                f"{self.name} answered '{answer}' in {position!r}; a legal answer is the column "
-                "from the left and the row from the top of an empty cell, such as 0,2"
+                f"{self.name} answered '{answer}' in {position!r}; a legal answer is column,row of "
+                "an empty cell, from the left and from the top, such as 0,2"
             )
         return action
 
@@ -91,7 +90,7 @@ class GomocupPlayer(Player):
 
 
 def board_lines(position: Position) -> list[str]:
-    """The stones in turn, as `column,row,whose`: 1 is the player to move, 2 the other."""
+    """The stones in order, as `column,row,owner`: 1 is the player to move, 2 the opponent."""
     size = int(position.game.options["size"])
     lines = []
     for ply, text in enumerate(position.to_text().split()):
@@ -101,12 +100,12 @@ def board_lines(position: Position) -> list[str]:
 
 
 def cell_from_text(text: str, size: int) -> int:
-    """The cell that Gomoku writes as `h8`, whether empty or not."""
+    """The cell of a text such as `h8`, empty or not."""
     return (size - int(text[1:])) * size + ord(text[0]) - ord("a")
 
 
 def cell_of(answer: str, size: int) -> int | None:
-    """The cell of `column,row`; None where the text is no cell of the board."""
+    """The cell of `column,row`; None if the text is not a cell of the board."""
     try:
         column, row = (int(number) for number in answer.split(","))
     except ValueError:
@@ -115,25 +114,25 @@ def cell_of(answer: str, size: int) -> int | None:
 
 
 class Engine:
-    """A process that is sent lines and answers lines."""
+    """An engine process that exchanges lines."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
             self._process = subprocess.Popen(
                 [path.resolve()],
-                cwd=path.resolve().parent,  # where engines look for their files
+                cwd=path.resolve().parent,  # engines look for their files here
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
                 errors="replace",
-                start_new_session=True,  # Ctrl-C is for us; it ends when its input does
+                start_new_session=True,  # no Ctrl-C: it exits at end of input
             )
         except OSError as error:
             raise EngineFailed(
                 f"{path} cannot be started ({error.strerror}); "
-                "a Gomocup engine is a program that may be executed"
+                "a Gomocup engine is an executable file"
             ) from None
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._last: deque[str] = deque(maxlen=3)
@@ -147,25 +146,25 @@ class Engine:
         self._lines.put(None)
 
     def send(self, text: str) -> None:
-        """Sends lines. What was said meanwhile without being asked for is an error: else it would
-        be taken for the next answer."""
+        """Sends lines. Unrequested output since the last command is an error: it would be taken
+        for the next answer."""
         assert self._process.stdin is not None
         time.sleep(PAUSE_S)
         while not self._lines.empty():
             line = self._lines.get()
             if line is None:
-                raise self._failed(f"is gone, asked {text.split()[0]}")
+                raise self._failed(f"exited before {text.split()[0]}")
             self._last.append(line)
             if not is_chatter(line):
-                raise self._failed(f"said '{line}' before it was asked {text.split()[0]}")
+                raise self._failed(f"printed '{line}' before it was sent {text.split()[0]}")
         try:
             self._process.stdin.write(text + "\n")
             self._process.stdin.flush()
         except OSError:
-            raise self._failed(f"is gone, asked {text.split()[0]}") from None
+            raise self._failed(f"exited before {text.split()[0]}") from None
 
     def answer(self, timeout_s: float) -> str:
-        """The next line that is meant for us."""
+        """The engine's next answer."""
         give_up_at = time.monotonic() + timeout_s
         while True:
             try:
@@ -173,22 +172,22 @@ class Engine:
             except queue.Empty:
                 raise self._failed(f"gave no answer within {timeout_s:g} s") from None
             if line is None:
-                raise self._failed("ended without an answer")
+                raise self._failed("exited without an answer")
             self._last.append(line)
             if line.upper().startswith("ERROR"):
-                raise self._failed("reports an error")
+                raise self._failed("reported an error")
             if not is_chatter(line):
                 return line
 
     def expect_ok(self, timeout_s: float) -> None:
         answer = self.answer(timeout_s)
         if not answer.upper().startswith("OK"):
-            raise self._failed("did not say OK")
+            raise self._failed("did not answer OK")
 
     def close(self) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with suppress(EngineFailed):  # it may be gone
+        with suppress(EngineFailed):  # it may have exited
             self.send("END")
         with suppress(OSError):
             self._process.stdin.close()
@@ -200,10 +199,10 @@ class Engine:
         self._process.stdout.close()
 
     def _failed(self, what: str) -> EngineFailed:
-        said = " | ".join(self._last)
-        return EngineFailed(f"engine {self._path} {what}; its last lines: {said!r}")
+        output = " | ".join(self._last)
+        return EngineFailed(f"engine {self._path} {what}; its last output: {output!r}")
 
 
 def is_chatter(line: str) -> bool:
-    """Whether a line is not meant for us, or says that an INFO is unknown."""
+    """Whether a line is a message for people, or rejects an unknown INFO."""
     return line.partition(" ")[0].upper() in ("", "MESSAGE", "DEBUG", "UNKNOWN")

@@ -1,7 +1,6 @@
-"""Lets a player of the arena answer the commands of the Gomocup protocol.
+"""Serves a player of the arena as a Gomocup brain, for Gomoku managers and tournaments.
 
-So our agents can be entered in programs that hold Gomoku matches. Time limits are not looked at:
-how long a player thinks is in its text.
+Time limits of the protocol are ignored: a player's text sets its budget.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +16,7 @@ OWN, OTHERS = 1, 2
 
 
 class Brain:
-    """A game as the other side tells it, and the player that answers."""
+    """A game as the manager describes it, and the player that answers."""
 
     def __init__(self, make_player: Callable[[Game], Player]) -> None:
         self._make_player = make_player
@@ -27,7 +26,7 @@ class Brain:
         self._stones: dict[int, int] = {}
 
     def answers(self, lines: Iterable[str]) -> Iterator[str]:
-        """What to say to each command, until END or the last."""
+        """Yields the answers to the commands, until END or end of input."""
         rest = iter(lines)
         for line in rest:
             word, _, argument = line.strip().partition(" ")
@@ -44,9 +43,9 @@ class Brain:
         elif word == "START":
             yield self._start(argument)
         elif word == "INFO":
-            self._hear(*argument.lower().split()[:2])
+            self._info(*argument.lower().split()[:2])
         elif word and self._size == 0:
-            yield "ERROR no game yet; begin with START 15"
+            yield "ERROR no game yet; send START 15 first"
         elif word == "RESTART":
             self._stones.clear()
             yield "OK"
@@ -61,13 +60,13 @@ class Brain:
             yield f"UNKNOWN {word}"
 
     def _start(self, argument: str) -> str:
-        get("gomoku", size=argument)  # an error names the sizes that there are
+        get("gomoku", size=argument)  # its error names the valid sizes
         self.close()
         self._size = int(argument)
         self._stones.clear()
         return "OK"
 
-    def _hear(self, key: str = "", value: str = "") -> None:
+    def _info(self, key: str = "", value: str = "") -> None:
         named = {str(number): rule for rule, number in RULES.items()}
         if key == "rule" and named.get(value, self._rule) != self._rule:
             self.close()
@@ -118,4 +117,4 @@ class Brain:
 
 
 def bad_cell(text: str) -> str:
-    return f"ERROR '{text}' is no empty cell of the board"
+    return f"ERROR '{text}' is not an empty cell of the board"

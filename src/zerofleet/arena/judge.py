@@ -1,12 +1,12 @@
-"""How well a player plays backgammon: the equity that its decisions lose, GnuBG being the judge.
+"""Error rate in backgammon: the mean equity that a player's decisions lose, as GnuBG reports it.
 
-A decision is a whole turn that can end in more than one position; forced turns do not count. It
-loses the difference in equity, cubeless money play without the Jacoby rule, between GnuBG's own
-play and the one chosen, both evaluated as deeply as GnuBG looks. Where GnuBG finds the chosen play
-better than its own, which its move filter may have dropped, nothing is lost.
+A decision is a whole turn that can end in more than one position; forced turns do not count. Its
+loss is the difference in equity (cubeless money play without the Jacoby rule) between GnuBG's best
+move and the move played, both evaluated at the judge's plies. Where GnuBG evaluates the move played
+above its own choice, because its move filter dropped it, the loss is 0.
 
-The decisions are drawn from games of the player against itself. For scale, at 2 plies: GnuBG 0-ply
-is at 1 to 2, a random player above 100.
+Decisions are sampled from self-play games of the player. For scale, at 2 plies: GnuBG 0-ply scores
+1 to 2, a random player above 100.
 """
 
 import math
@@ -30,21 +30,21 @@ from zerofleet.errors import BadText
 from zerofleet.games import Game, Position, get
 
 EQUITY_SCALE = 500
-"""The error is equity lost times this, as backgammon players count it."""
+"""The error rate is the mean equity loss times this, the usual scale in backgammon."""
 
 DECISIONS_PER_GAME = 20
-"""To be judged; a game of two fair players has about twice as many. Decisions of one game are
-alike, so more games tell more."""
+"""Decisions judged per game, of about 40. Decisions of one game are correlated, so a sample over
+more games has a smaller interval."""
 
 MIN_GAMES = 8
 
 OnProgress = Callable[[str, int, int], None]
-"""Told what is going on, how much of it is done, and of how much."""
+"""Called with the stage, the number done, and the total."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A turn that was played where another could have been."""
+    """A turn with a choice, and the one played."""
 
     game_number: int
     position: Position
@@ -54,7 +54,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class JudgedDecision:
-    """A decision, as texts, and what it lost."""
+    """A decision as text, and its loss."""
 
     game_number: int
     position: str
@@ -65,7 +65,7 @@ class JudgedDecision:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The decisions that were judged, in the order of the games."""
+    """The judged decisions, in game order."""
 
     player: str
     plies: int
@@ -74,7 +74,7 @@ class Judgement:
 
     @property
     def error(self) -> Estimate:
-        """500 times the mean equity lost. The interval takes games as the independent units."""
+        """EQUITY_SCALE times the mean equity loss. The interval is clustered by game."""
         lost_by_game: dict[int, list[float]] = defaultdict(list)
         for decision in self.decisions:
             lost_by_game[decision.game_number].append(decision.equity_lost)
@@ -90,7 +90,7 @@ class Judgement:
         )
 
     def worst(self, num_decisions: int) -> list[JudgedDecision]:
-        """Those that lost most, the worst first; none that lost nothing."""
+        """The decisions with the largest loss, worst first; only those with a loss."""
         lost = [decision for decision in self.decisions if decision.equity_lost > 0]
         return sorted(lost, key=lambda decision: -decision.equity_lost)[:num_decisions]
 
@@ -100,8 +100,8 @@ class Judgement:
         return (
             f"{self.player}: error per decision {error.mean:.2f} "
             f"(95 % interval {error.low:.2f} to {error.high:.2f})\n"
-            f"{EQUITY_SCALE} * mean equity lost; judge: GnuBG {self.plies}-ply\n"
-            f"{len(self.decisions)} decisions of {num_games} games with itself, seed {self.seed}"
+            f"{EQUITY_SCALE} * mean equity loss; judge: GnuBG {self.plies}-ply\n"
+            f"{len(self.decisions)} decisions of {num_games} self-play games, seed {self.seed}"
         )
 
 
@@ -113,7 +113,7 @@ def judge(
     num_processes: int | None = None,
     on_progress: OnProgress = lambda what, num_done, num_all: None,
 ) -> Judgement:
-    """Judges so many decisions of a player; `num_processes` of GnuBG, else one per core."""
+    """Judges a sample of a player's decisions. GnuBG runs in `num_processes` (one per core)."""
     if num_decisions < 1:
         raise BadText(f"num_decisions must be at least 1, got {num_decisions}")
     num_processes = num_processes or len(os.sched_getaffinity(0))
@@ -139,7 +139,7 @@ def judge(
 
 
 def judge_decision(gnubg: Gnubg, decision: Decision) -> JudgedDecision:
-    """What GnuBG would have played, and what was lost by playing otherwise."""
+    """GnuBG's best move, and the loss of the move played."""
     position, chosen = decision.position, decision.chosen
     best = gnubg.turn(position)
     equity_lost = 0.0
@@ -172,13 +172,13 @@ def turn_text(position: Position, turn: Turn) -> str:
 def draw_decisions(
     player: Player, num_decisions: int, seed: int, on_progress: OnProgress
 ) -> list[Decision]:
-    """A sample of the player's decisions in games with itself."""
+    """A sample of the player's decisions in self-play games."""
     game = get("backgammon")
     num_games = max(num_decisions // DECISIONS_PER_GAME, MIN_GAMES)
     found: list[Decision] = []
     for first in count(step=num_games):
         games = [PairedGame(game, seed, first + number, 0, []) for number in range(num_games)]
-        while in_flight := [each for each in games if each.goes_on]:
+        while in_flight := [each for each in games if each.in_progress]:
             on_progress("games played", num_games - len(in_flight), num_games)
             ask(player, in_flight)
         for each in games:
@@ -190,7 +190,7 @@ def draw_decisions(
 
 
 def decisions_of(game: Game, game_number: int, ids: Sequence[int]) -> list[Decision]:
-    """The decisions in a game, given by all its rolls and actions."""
+    """The decisions of a game, from its rolls and actions."""
     found = []
     position = game.new_position()
     rest = list(ids)
@@ -208,7 +208,7 @@ def decisions_of(game: Game, game_number: int, ids: Sequence[int]) -> list[Decis
 def has_choice(position: Position) -> bool:
     """Whether the turn can end in more than one position.
 
-    Each such position is reached by one sequence of actions, so it can where there are two actions.
+    One sequence of actions leads to each, so two legal actions anywhere in the turn suffice.
     """
     at = position.copy()
     while at.to_move == position.to_move:

@@ -1,4 +1,4 @@
-"""Matches: two players, many games, in pairs and in parallel."""
+"""Matches: two players, paired games, played in parallel."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,19 +15,19 @@ from zerofleet.errors import BadText
 from zerofleet.games import Game
 
 PAIRS_AT_ONCE = 32
-"""Pairs of a block, whose games go on together. Fixed, so that the batches that a network gets, and
-with them its answers to the last bit, do not depend on the number of threads."""
+"""Pairs per block, played concurrently. Fixed, so that network batches, and with them the exact
+evaluations, do not depend on the number of threads."""
 
 TIMED_PAIRS_AT_ONCE = 1
-"""The same where a player has seconds per move: it searches one position at a time, so that larger
-blocks would only leave threads without work."""
+"""Block size where a player has seconds per move. It searches one position at a time, so larger
+blocks would leave threads idle."""
 
 PlayerSource = str | Callable[[], Player]
-"""A player's text; or what makes one, called once per thread."""
+"""A player's text, or a factory that is called once per thread."""
 
 OnProgress = Callable[[int, int], None]
-"""Told the number of games over and of all games, after each round of moves, by one thread at a
-time. What it raises ends the match."""
+"""Called after each round of moves with the number of finished games and of all games, by one
+thread at a time. An exception ends the match."""
 
 
 def match(
@@ -41,12 +41,12 @@ def match(
     on_progress: OnProgress = lambda num_done, num_games: None,
     **game_options: int | str,
 ) -> Match:
-    """Plays a match, each start from both seats.
+    """Plays a match in pairs: each start from both seats.
 
-    `first` and `second` are texts, see zerofleet.arena.players, or functions that make a player.
-    `openings`, lists of actions, replace the game's own; see zerofleet.arena.starts. The same seed
-    and players that answer alike give the same games, however many threads (one per core, unless
-    said). A player that makes no legal move ends the match with an error.
+    `first` and `second` are texts (see zerofleet.arena.players) or player factories. `openings`,
+    lists of actions, replace the game's own; see zerofleet.arena.starts. With deterministic players
+    the same seed gives the same games for any number of threads (default: one per core). An illegal
+    move ends the match with an error.
     """
     game = game_of(game, game_options)
     if num_games < 2 or num_games % 2:
@@ -57,7 +57,7 @@ def match(
 
 
 class Pairing:
-    """Two players of a game, ready to play pairs by number. Weights are loaded once."""
+    """Two players of a game that play pairs by index. Weights are loaded once."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Pairing:
         opening_of: OpeningOf,
         on_progress: OnProgress = lambda num_done, num_games: None,
     ) -> Match:
-        """Plays the pairs of these numbers, two games each."""
+        """Plays the pairs of these indices, two games each."""
         blocks = range(0, len(pairs), self.pairs_at_once)
         num_threads = min(self.num_threads, len(blocks))
         played: dict[int, list[PlayedGame]] = {}
@@ -98,7 +98,7 @@ class Pairing:
                 on_progress(num_done, 2 * len(pairs))
 
         def play_every(offset: int) -> None:
-            """Every so many blocks from `offset` on, with players of this thread's own."""
+            """Plays every num_threads-th block from `offset`, with this thread's own players."""
             with ExitStack() as opened:
                 first, second = (opened.enter_context(make()) for make in self._makers)
                 names[:] = [first.name, second.name]
@@ -118,7 +118,7 @@ class Pairing:
                 for future in done:
                     future.result()
             finally:
-                stop.set()  # where one has failed, the others end too
+                stop.set()  # if one failed, the others stop too
         return Match(
             game=self.game,
             first=names[0],

@@ -1,4 +1,4 @@
-"""What came of a match."""
+"""The result of a match."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from zerofleet.config import game_text
 from zerofleet.games import Game
 
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""What a pair can bring: the mean of its two games."""
+"""The five results of a pair (pentanomial): the mean score of its two games."""
 
 
 @dataclass(frozen=True)
@@ -16,14 +16,14 @@ class PlayedGame:
     """One game, in the view of the player named first."""
 
     reward_first_named: float
-    """0 where the game was truncated."""
-    was_cut_off: bool
+    """0 if the game was truncated."""
+    was_truncated: bool
     episode: bytes
-    """The replayable record."""
+    """The encoded episode."""
 
     @property
     def score_first_named(self) -> float:
-        """Win 1, draw 0.5, loss 0; a game that was truncated is a draw."""
+        """Win 1, draw 0.5, loss 0; a truncated game is a draw."""
         return 0.5 + 0.5 * ((self.reward_first_named > 0) - (self.reward_first_named < 0))
 
 
@@ -36,7 +36,7 @@ class Match:
     second: str
     seed: int
     played: Sequence[PlayedGame] = field(repr=False)
-    """Game 2 k and game 2 k + 1 are pair k: the same start, the players' seats changed."""
+    """Games 2 k and 2 k + 1 are pair k: the same start, seats swapped."""
 
     @property
     def num_games(self) -> int:
@@ -52,13 +52,13 @@ class Match:
 
     @property
     def draws(self) -> int:
-        """Games that were truncated among them."""
+        """Includes truncated games."""
         return self.num_games - self.wins - self.losses
 
     @property
     def num_truncated(self) -> int:
-        """Games that came to max_plies."""
-        return sum(game.was_cut_off for game in self.played)
+        """Games that reached max_plies."""
+        return sum(game.was_truncated for game in self.played)
 
     @property
     def pair_scores(self) -> list[float]:
@@ -66,7 +66,7 @@ class Match:
 
     @property
     def pair_counts(self) -> list[int]:
-        """How often a pair brought each of PAIR_SCORES."""
+        """The number of pairs with each of PAIR_SCORES."""
         return [self.pair_scores.count(score) for score in PAIR_SCORES]
 
     @property
@@ -76,19 +76,19 @@ class Match:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the score: 95 %, over pairs."""
+        """The 95 % interval of the score, over pairs."""
         return self._score_estimate.low, self._score_estimate.high
 
     @property
     def points(self) -> Estimate:
-        """Reward per game, what counts where games can be won more or less highly."""
+        """Mean reward per game; differs from the score where wins have different rewards."""
         largest = max(outcome.reward for outcome in self.game.outcomes)
         rewards = pair_means([game.reward_first_named for game in self.played])
         return estimate(rewards, -largest, largest)
 
     @property
     def episodes(self) -> list[bytes]:
-        """Records in the order of the games: zf.games.Episode.decode reads one."""
+        """Encoded episodes in game order; zf.games.Episode.decode reads one."""
         return [game.episode for game in self.played]
 
     @property
@@ -114,7 +114,7 @@ class Match:
 
 
 def reward_unit(game: Game) -> str:
-    """What rewards are called: points in backgammon; elsewhere points may be another thing."""
+    """The unit of rewards: points in backgammon, plain reward elsewhere."""
     return "points" if game.name == "backgammon" else "reward"
 
 

@@ -1,8 +1,7 @@
-"""Short openings after which nobody is thought to be ahead.
+"""Short balanced openings, which diversify matches of deterministic players.
 
-Players that always answer alike would play one game over and over; from many openings they play
-many. The lists are texts in opening_lists, one opening a line, made by scripts/make-openings; each
-says how.
+The lists in opening_lists are text files with one opening per line. scripts/make-openings writes
+them; the head of each list states the command.
 """
 
 from pathlib import Path
@@ -12,17 +11,17 @@ from zerofleet.games import Game, get
 LISTS = Path(__file__).parent / "opening_lists"
 
 LARGE_GOMOKU, SMALL_GOMOKU = 15, 9
-"""Boards that have lists of their own. From size 13 on the large board's openings are laid round
-the centre, on 9 to 12 the small one's."""
+"""Boards with a list. Sizes from 13 use the large board's openings, shifted to the centre; sizes 9
+to 12 use the small board's."""
 
 LARGE_FROM = 13
 
 
 def openings(game: Game) -> list[list[int]]:
-    """Openings as lists of actions, to be played from a new position.
+    """The openings of a game as lists of actions from a new position.
 
-    Connect Four has them, and Gomoku with lines of five on boards of size 9 and more. Everything
-    else has none: an empty list. Dice and deals make games differ by themselves.
+    Connect Four has them, and Gomoku with line=5 and size 9 or more. All other games have none (an
+    empty list): dice and deals already diversify their games.
     """
     if game.name == "connect4":
         return read_list(LISTS / "connect4.txt", game)
@@ -38,15 +37,15 @@ def openings(game: Game) -> list[list[int]]:
 
 
 def moved(cell: int, from_size: int, to_size: int) -> int:
-    """The cell that lies alike to the centre of a square board of another size."""
+    """The cell with the same offset from the centre on a square board of another size."""
     row, column = divmod(cell, from_size)
     by = (to_size - from_size) // 2
     return (row + by) * to_size + column + by
 
 
 def distinct(game: Game, listed: list[list[int]]) -> list[list[int]]:
-    """Those that are no earlier one turned or mirrored. On a board with an even side, which has no
-    cell in its centre, two openings of a list can be."""
+    """Removes openings that are symmetric to an earlier one. A board of even size has no centre
+    cell, so there two shifted openings can be symmetric."""
     kept: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     for actions in listed:
         turned = (
@@ -58,7 +57,7 @@ def distinct(game: Game, listed: list[list[int]]) -> list[list[int]]:
 
 
 def read_list(path: Path, game: Game) -> list[list[int]]:
-    """Lines of moves. People read what follows a semicolon, and lines that begin with #."""
+    """Reads lines of moves. Text after a semicolon and lines that start with # are comments."""
     listed = []
     for line in path.read_text().splitlines():
         if line.startswith("#"):

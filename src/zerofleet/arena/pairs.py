@@ -1,7 +1,7 @@
-"""Plays games in pairs: the same start and the same dice, the players' seats changed.
+"""Plays games in pairs: the same start and the same dice, seats swapped.
 
-All games of a block go on together, so that a player is asked for many positions at once. What is
-played depends on the match's seed, the pair's number and the players' answers alone.
+All games of a block run concurrently, so a player gets many positions per call. The games depend
+only on the seed of the match, the index of the pair and the players' answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from zerofleet.games import Episode, Game
 
 
 class PairedGame:
-    """A game in flight. `first_seat` is who the player named first is here: 0 or 1."""
+    """A game in flight. `first_seat` is the seat (0 or 1) of the player named first."""
 
     def __init__(
         self, game: Game, seed: int, pair: int, first_seat: int, opening: Sequence[int]
@@ -40,32 +40,32 @@ class PairedGame:
         self.ids.append(played)
 
     def roll(self) -> None:
-        """Plays chance up to a player's turn."""
-        while self.position.to_move == CHANCE and not self.was_cut_off:
+        """Samples chance outcomes until a player is to move."""
+        while self.position.to_move == CHANCE and not self.was_truncated:
             outcomes, probabilities = zip(*self.position.chance_outcomes(), strict=True)
             self.play(self.dice.choices(outcomes, probabilities)[0])
 
     @property
-    def was_cut_off(self) -> bool:
+    def was_truncated(self) -> bool:
         return self.position.to_move != OVER and len(self.ids) >= self.position.game.max_plies
 
     @property
-    def goes_on(self) -> bool:
-        return self.position.to_move != OVER and not self.was_cut_off
+    def in_progress(self) -> bool:
+        return self.position.to_move != OVER and not self.was_truncated
 
     def waits_for(self, named: int) -> bool:
         """Whether the player named first (0) or second (1) is to move."""
-        return self.goes_on and self.position.to_move == (self.first_seat ^ named)
+        return self.in_progress and self.position.to_move == (self.first_seat ^ named)
 
     def take_answer(self, player: Player, answer: int) -> None:
-        """Plays what a player chose; never anything else."""
+        """Plays a player's choice; an illegal one raises."""
         try:
             if not isinstance(answer, int):
-                raise IllegalAction(f"an action is a whole number, got {answer!r}")
+                raise IllegalAction(f"an action is an integer, got {answer!r}")
             self.play(answer)
         except IllegalAction as error:
             raise IllegalAction(
-                f"{player.name} (player {self.position.to_move}) made no legal move: {error}; "
+                f"{player.name} (player {self.position.to_move}) made an illegal move: {error}; "
                 f"game {2 * self.pair + self.first_seat}, ply {len(self.ids)}, "
                 f"position {self.position.to_text()!r}"
             ) from None
@@ -76,12 +76,12 @@ class PairedGame:
         episode = Episode.record(
             game, self.deal_seed, self.ids, self.match_seed, 2 * self.pair + self.first_seat
         )
-        reward = 0.0 if self.was_cut_off else self.position.rewards()[self.first_seat]
-        return PlayedGame(reward, self.was_cut_off, episode.encode())
+        reward = 0.0 if self.was_truncated else self.position.rewards()[self.first_seat]
+        return PlayedGame(reward, self.was_truncated, episode.encode())
 
 
 def stream(seed: int, pair: int, purpose: str) -> Random:
-    """Random numbers that belong to one pair and purpose."""
+    """A random stream for one pair and purpose."""
     return Random(f"{seed}, {pair}, {purpose}")
 
 
@@ -93,30 +93,30 @@ def play_pairs(
     on_moves: Callable[[int], None],
     stop: Event,
 ) -> list[PlayedGame]:
-    """Plays the pairs whose numbers `openings` has, in its order; two games each.
+    """Plays two games for each pair index in `openings`, in its order.
 
-    `on_moves` is told after each round of moves how many games ended in it. Returns early, with
-    nothing, where `stop` is set by somebody else.
+    `on_moves` gets the number of games that ended, after each round of moves. Returns an empty list
+    early if another thread sets `stop`.
     """
     games = [
         PairedGame(game, seed, pair, first_seat, opening)
         for pair, opening in openings.items()
         for first_seat in (0, 1)
     ]
-    in_flight = [each for each in games if each.goes_on]
+    in_flight = [each for each in games if each.in_progress]
     while in_flight:
         for named, player in enumerate(players):
             if stop.is_set():
                 return []
             ask(player, [each for each in in_flight if each.waits_for(named)])
-        still_under_way = [each for each in in_flight if each.goes_on]
-        on_moves(len(in_flight) - len(still_under_way))
-        in_flight = still_under_way
+        still_in_flight = [each for each in in_flight if each.in_progress]
+        on_moves(len(in_flight) - len(still_in_flight))
+        in_flight = still_in_flight
     return [each.result() for each in games]
 
 
 def ask(player: Player, games: list[PairedGame]) -> None:
-    """Lets a player make one move in each game."""
+    """Asks a player for one move in each game."""
     if not games:
         return
     positions = [each.position.copy() for each in games]
@@ -124,8 +124,8 @@ def ask(player: Player, games: list[PairedGame]) -> None:
     answers = player.choose_many(positions, seeds)
     if len(answers) != len(games):
         raise Inconsistent(
-            f"{player.name} gave {len(answers)} actions for {len(games)} positions; "
-            "it must give one for each"
+            f"{player.name} returned {len(answers)} actions for {len(games)} positions; "
+            "it must return one for each"
         )
     for each, answer in zip(games, answers, strict=True):
         each.take_answer(player, answer)

@@ -1,6 +1,6 @@
-"""What plays in the arena.
+"""The interface of players.
 
-A player may remember things between calls, so each thread of a match has players of its own.
+A player may keep state between calls, so each thread of a match has its own players.
 """
 
 from abc import ABC, abstractmethod
@@ -13,14 +13,14 @@ from zerofleet.search import Analysis
 
 
 class Player(ABC):
-    """Chooses actions. Where something is hidden it uses only what the player to move knows."""
+    """Chooses actions, from the information set of the player to move."""
 
     name: str
-    """The text that made it."""
+    """The text that names it."""
 
     @abstractmethod
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
-        """An action for each position, in which a player is to move; all at once, so that a
+        """An action for each position, where a player is to move. One call for all, so that a
         network gets large batches. The same seeds give the same actions."""
 
     def choose(self, position: Position, seed: int = 1) -> int:
@@ -28,11 +28,11 @@ class Player(ABC):
         return self.choose_many([position], [seed])[0]
 
     def analyse(self, position: Position, seed: int = 1) -> Analysis | None:
-        """What it thinks of a position; None where it does not search."""
+        """Analyses a position; None if the player does not search."""
         return None
 
     def close(self) -> None:
-        """Ends what it has started; most players have started nothing."""
+        """Releases resources such as processes; most players have none."""
         return
 
     def __enter__(self) -> Self:

@@ -1,20 +1,19 @@
 """Players by text.
 
-    random                    each legal action as likely
-    heuristic                 simple rules, in each of zerofleet's own games; in Beasty Bar also
-                              aggressive and defensive
-    playout                   plain Monte Carlo tree search; playout-N is short for playout,sims=N,
-                              and mcts-N another name of it
-    best                      the weights that come with zerofleet for this variant of the game
+    random                    uniform over the legal actions
+    heuristic                 simple rules, for each built-in game; Beasty Bar also has aggressive
+                              and defensive
+    playout                   plain Monte Carlo tree search with random playouts; playout-N is short
+                              for playout,sims=N; mcts-N is an alias
+    best                      the weights shipped with zerofleet for this variant of the game
     run:NAME                  the newest weights of a run; run:NAME@STEP those of a step
-    file:PATH                 weights in a safetensors file, its manifest beside it
-    gnubg-0, gnubg-1, gnubg-2 GNU Backgammon, looking so many plies ahead
-    gomocup:PATH              a program that speaks the Gomocup protocol
+    file:PATH                 weights in a safetensors file with its manifest beside it
+    gnubg-0, gnubg-1, gnubg-2 GNU Backgammon at that many plies
+    gomocup:PATH              an engine that speaks the Gomocup protocol
 
-Behind playout, best, run: and file: may follow, after commas: sims=N (simulations per move) or
-seconds=S (by the clock, each move of each game on its own), and root=puct or root=gumbel. Behind
-those with weights also sims=0 (the network's policy alone) or greedy (the resulting position of
-best value, no tree).
+playout, best, run: and file: take options after commas: sims=N (simulations per move) or seconds=S
+(time per move, one game at a time), and root=puct or root=gumbel. Players with weights also take
+sims=0 (the network's policy, no search) or greedy (the best afterstate by value, no tree).
 """
 
 import math
@@ -47,23 +46,23 @@ FORMS = (
     "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
 )
 NUM_SIMULATIONS = 200
-"""Of a network's player, where nothing is said."""
+"""Default simulations per move of a player with a network."""
 NUM_PLAYOUTS = 1000
-"""Simulations of playout, where nothing is said."""
+"""Default simulations per move of playout."""
 
 SETTINGS = ("root=puct", "root=gumbel", "greedy")
-"""What may be said of a search beside its budget."""
+"""Options of a search besides its budget."""
 
 Maker = Callable[[], Player]
 
 
 def player(game: str | Game, text: str, **game_options: int | str) -> Player:
-    """The player of a game that a text names; the module's docstring lists the texts."""
+    """The player that a text names; the module's docstring lists the texts."""
     return player_maker(game_of(game, game_options), text)()
 
 
 def game_of(game: str | Game, game_options: dict[str, int | str]) -> Game:
-    """A game, or the one of this name with these options."""
+    """The game itself, or the game with this name and these options."""
     if isinstance(game, str):
         return get(game, **game_options)
     if game_options:
@@ -72,9 +71,9 @@ def game_of(game: str | Game, game_options: dict[str, int | str]) -> Game:
 
 
 def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
-    """Makes as many players of a text as there are threads; weights are loaded once, here.
+    """A factory of players, called once per thread. Weights are loaded once, here.
 
-    A network's player computes on that device.
+    Networks run on `device`.
     """
     kind, _, rest = text.partition(":")
     heuristics = HEURISTICS.get(game.name, {})
@@ -93,7 +92,7 @@ def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
 
 
 def refuse_unknown(game: Game, text: str) -> None:
-    """Raises where there is no such player of a game; networks are not loaded for it."""
+    """Raises if the game has no such player; loads no network."""
     named = SearchText.of(text)
     if named is None or named.source == "playout":
         player_maker(game, text)
@@ -107,20 +106,20 @@ def refuse_unknown(game: Game, text: str) -> None:
 
 @dataclass(frozen=True)
 class SearchText:
-    """What the text of a player with a search or a network says."""
+    """The parsed text of a player with a search or a network."""
 
     text: str
     source: str
     """playout, best, run:NAME[@STEP] or file:PATH."""
     num_simulations: int | None
-    """None where the clock ends a search."""
+    """None if the budget is in seconds."""
     seconds: float | None
     root: RootName
     greedy: bool
 
     @staticmethod
     def of(text: str) -> "SearchText | None":
-        """None where the text names another kind of player."""
+        """None if the text names another kind of player."""
         source, *settings = text.split(",")
         if found := re.fullmatch(r"(playout|mcts)-(\d+)", source):
             count_of(text, f"{found[1]}-N", found[2], least=1)
@@ -142,15 +141,15 @@ class SearchText:
         if "greedy" in values and source == "playout":
             raise BadText(f"player {text!r}: greedy needs a network's values; playout has none")
         if "greedy" in values and len(values) > 1:
-            raise BadText(f"player {text!r}: greedy has no tree, so no other setting goes with it")
+            raise BadText(f"player {text!r}: greedy has no tree, so it takes no other setting")
         if "sims" in values and "seconds" in values:
-            raise BadText(f"player {text!r}: sims=N or seconds=S, not both")
+            raise BadText(f"player {text!r}: give sims=N or seconds=S, not both")
         seconds = seconds_of(text, values["seconds"]) if "seconds" in values else None
         root: RootName = "gumbel" if values.get("root") == "gumbel" else "puct"
         if seconds is not None and root == "gumbel":
             raise Unsupported(
-                f"player {text!r}: root=gumbel plans its rounds for a fixed number of simulations, "
-                "so seconds=S does not go with it; use sims=N, or root=puct"
+                f"player {text!r}: root=gumbel needs a fixed number of simulations for sequential "
+                "halving, so it takes no seconds=S; use sims=N, or root=puct"
             )
         num_simulations = None
         if seconds is None:
@@ -174,7 +173,7 @@ def search_maker(game: Game, named: SearchText, device: str) -> Maker:
 
 
 def search_player(game: Game, text: str, device: str = "auto") -> SearchPlayer:
-    """The player of a text, which must be one that searches: for analysis."""
+    """The player that a text names, for analysis; it must be one that searches."""
     named = searching(text)
     return SearchPlayer(
         text, load_evaluator(game, named, device), named.num_simulations, named.root, named.seconds
@@ -182,23 +181,23 @@ def search_player(game: Game, text: str, device: str = "auto") -> SearchPlayer:
 
 
 def searching(text: str) -> SearchText:
-    """What the text of a player says, which must be one that searches."""
+    """The parsed text of a player; it must be one that searches."""
     named = SearchText.of(text)
     if named is None or named.greedy or named.num_simulations == 0:
         raise Unsupported(
-            f"player {text!r} does not search, so it cannot analyse; those that do: playout-N, "
-            "best, run:NAME, file:PATH"
+            f"player {text!r} does not search, so it cannot analyse; players that search: "
+            "playout-N, best, run:NAME, file:PATH"
         )
     return named
 
 
 def analysis_player(game: Game) -> str:
-    """Who analyses where nobody is named: the weights that come with zerofleet, else playouts."""
+    """The default analyst: the shipped weights, else playouts."""
     return "best" if find_best(game.name, game.options) else "playout"
 
 
 def with_budget(text: str, num_simulations: int | None, seconds: float | None) -> str:
-    """A player's text with a budget that was given beside it."""
+    """A player's text with a budget appended."""
     if num_simulations is not None:
         text += f",sims={num_simulations}"
     if seconds is not None:
@@ -207,7 +206,7 @@ def with_budget(text: str, num_simulations: int | None, seconds: float | None) -
 
 
 def is_timed(text: str) -> bool:
-    """Whether a player's moves take as long as its text says, by the clock."""
+    """Whether a player's budget is in seconds."""
     named = SearchText.of(text)
     return named is not None and named.seconds is not None
 
@@ -215,7 +214,7 @@ def is_timed(text: str) -> bool:
 def load_evaluator(
     game: Game, named: SearchText, device: str = "auto"
 ) -> "CoreEvaluatorName | Evaluator":
-    """Shared by all players that are made of a text: it answers many threads, each on its own."""
+    """The evaluator of a text, shared by its players in all threads."""
     if named.source == "playout":
         return "playout"
     return load_named(named.source, game, device, called=f"player {named.text!r}")
@@ -233,7 +232,7 @@ def values_of(
 def count_of(text: str, form: str, value: str, least: int) -> int:
     if not re.fullmatch(rf"\d{{1,{MOST_DIGITS}}}", value) or int(value) < least:
         raise BadText(
-            f"player {text[:MOST_SHOWN]!r}: {form} needs a whole number from {least} on, of at "
+            f"player {text[:MOST_SHOWN]!r}: {form} must be an integer of at least {least} with at "
             f"most {MOST_DIGITS} digits"
         )
     return int(value)
@@ -245,11 +244,11 @@ def seconds_of(text: str, value: str) -> float:
     except ValueError:
         seconds = 0
     if not 0 < seconds < math.inf:
-        raise BadText(f"player {text!r}: seconds=S needs a number above 0")
+        raise BadText(f"player {text!r}: seconds=S must be a finite number above 0")
     return seconds
 
 
-# ---- programs of others
+# ---- external engines
 
 
 def gnubg_maker(game: Game, plies: int) -> Maker:

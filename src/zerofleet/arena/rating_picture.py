@@ -1,4 +1,4 @@
-"""A picture of ratings, as PNG."""
+"""A plot of ratings, as PNG."""
 
 from io import BytesIO
 from pathlib import Path
@@ -9,8 +9,8 @@ from zerofleet.storage import write_output
 
 
 def draw_ratings(ratings: Ratings, path: Path) -> None:
-    """Writes a PNG: a player per line, its Elo and the 95 % interval."""
-    # Only now: it takes a second to load.
+    """Writes a PNG with one line per player: Elo and 95 % interval."""
+    # Imported here: it takes a second to load.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

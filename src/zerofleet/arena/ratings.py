@@ -1,4 +1,4 @@
-"""Rates players by playing every one against every other; `random` has 0 Elo."""
+"""Elo ratings from a round robin; `random` is the anchor with 0 Elo."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,33 +17,33 @@ from zerofleet.weights import refusing_older_weights
 
 ANCHOR = "random"
 START = "start"
-"""The opponent of a run that is the run itself before its first step."""
+"""As an opponent: the weights of step 0 of the run."""
 PICTURE_COLUMNS = 30
 
 
 @dataclass(frozen=True)
 class Rating:
-    """One player's place."""
+    """One player's rating."""
 
     player: str
     elo: float
     error: float
-    """Half the width of the 95 % interval; 0 for the anchor."""
+    """Half-width of the 95 % interval; 0 for the anchor."""
     num_games: int
     score: float
-    """Over all its games."""
+    """Mean score over all its games."""
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """Players by strength, the strongest first."""
+    """Ratings in descending order."""
 
     game: Game
     ratings: list[Rating]
     matches: list[Match] = field(repr=False)
 
     def rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        """Player, Elo, error, games and score as text, and a picture of where it stands."""
+        """Player, Elo, error, games, score and text plot of each player."""
         pictures = pictures_of(self.ratings)
         return [
             (
@@ -81,17 +81,17 @@ def rate(
     on_progress: Callable[[str, int, int], None] = lambda pairing, num_done, num_games: None,
     **game_options: int | str,
 ) -> Ratings:
-    """Plays `num_games` in each pairing and rates all players; `random` is added to them.
+    """Plays `num_games` in each pairing and rates all players; adds `random` if absent.
 
-    `on_progress` is told the pairing, how many of its games are over, and of how many.
+    `on_progress` gets the pairing, the number of its finished games and of all its games.
     """
     game = game_of(game, game_options)
     names = list(players) if ANCHOR in players else [*players, ANCHOR]
     if len(set(names)) < len(names):
-        raise BadText(f"a player is there twice: {', '.join(names)}")
+        raise BadText(f"a player is listed twice: {', '.join(names)}")
     if len(names) < 2:
-        raise BadText(f"there must be a player besides {ANCHOR}")
-    with refusing_older_weights():  # before the first game, not in the midst of them
+        raise BadText(f"a rating needs a player besides {ANCHOR}")
+    with refusing_older_weights():  # before the first game, not in the middle
         for name in names:
             if name.startswith("run:"):
                 weights_named(name.partition(",")[0], game)
@@ -103,7 +103,7 @@ def rate(
 
 
 def ratings_of(game: Game, names: Sequence[str], matches: Sequence[Match]) -> Ratings:
-    """The ratings that these matches give; `random` must be among the names."""
+    """Fits ratings to matches; `random` must be among the names."""
     numbers = {name: number for number, name in enumerate(names)}
     pairings = [
         PairScores(numbers[played.first], numbers[played.second], played.pair_scores)
@@ -125,7 +125,7 @@ def ratings_of(game: Game, names: Sequence[str], matches: Sequence[Match]) -> Ra
 
 
 def pictures_of(ratings: Sequence[Rating]) -> list[str]:
-    """A line for each: o is the rating, dashes its interval; all to one scale."""
+    """A text plot per rating, on one scale: o is the rating, dashes its interval."""
     lowest = min(rating.elo - rating.error for rating in ratings)
     highest = max(rating.elo + rating.error for rating in ratings)
     scale = (PICTURE_COLUMNS - 1) / max(highest - lowest, 1)

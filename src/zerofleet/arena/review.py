@@ -1,10 +1,10 @@
-"""Goes through a game that was played and says what each turn has cost.
+"""Reviews a finished game: what each turn lost.
 
-A turn is all that a player does until the other player, chance or the end of the game is next. What
-it lost is the value of the best turn that a search finds, less that of the turn played, both in the
-mover's view: each is a search of the position that the turn leads to, with the same budget. Where
-something is hidden, such a search would know what the mover did not, so there each action counts
-for itself, by what the search of the mover's own position says of it.
+A turn is all that a player does until the other player, chance or the end of the game is next. Its
+loss is the value of the best turn that a search finds minus the value of the turn played, both in
+the mover's view: each is a search of the resulting position, with the same budget. With hidden
+information such a search would know what the mover did not. There each action is judged by its
+value in the search of the mover's own information set.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +17,22 @@ from zerofleet.games import Game, GameRecord, Position
 from zerofleet.search import Analysis, SearchSettings
 
 MARKS = (("??", 0.3), ("?", 0.2), ("?!", 0.1))
-"""What a turn has lost at least to be marked so: a share of what a plain win is worth."""
+"""Annotations and the minimum loss of each, as a fraction of a plain win."""
 
-EVEN_LOOK: SearchSettings = {"dirichlet_epsilon": 0.5, "dirichlet_alpha": 1e6}
-"""Half of a root's priors spread evenly: noise of that concentration is flat. So a search looks at
-every action, also at those that the network thinks nothing of."""
+FLAT_PRIORS: SearchSettings = {"dirichlet_epsilon": 0.5, "dirichlet_alpha": 1e6}
+"""Mixes the root priors half and half with the uniform distribution (Dirichlet noise of this
+concentration is flat), so that the search visits every action."""
 
 POSITIONS_AT_ONCE = 16
-"""Searched together; between them progress is reported."""
+"""Positions per batch of searches; progress is reported after each."""
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with what is searched, how many positions are done, and of how many."""
+"""Called with the stage, the number of positions done, and the total."""
 
 
 @dataclass(frozen=True)
 class PlayedTurn:
-    """What a player did in a row."""
+    """One turn of the game."""
 
     ply: int
     """Actions and rolls before it."""
@@ -40,7 +40,7 @@ class PlayedTurn:
     actions: tuple[int, ...]
     after: Position
     roll: str
-    """The chance outcome right before it, as people write it; else empty."""
+    """The text of the chance outcome right before it; else empty."""
     has_choice: bool
 
     @property
@@ -50,21 +50,21 @@ class PlayedTurn:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A turn, and what a search thinks of it. Values are expected rewards in the mover's view."""
+    """The judgement of a turn. Values are expected rewards in the mover's view."""
 
     turn: PlayedTurn
     value_to_move: float
-    """Of the best turn."""
+    """The value of the best turn."""
     lost: float | None
-    """What the turn played is worth less; None where the search has not looked at it."""
+    """The loss of the turn played; None if the search did not visit it."""
     better: tuple[int, ...]
-    """The best turn where it is another, as far as the search has seen it."""
+    """The best turn if it differs, as far as the principal variation has it."""
     line: tuple[int, ...]
-    """How it may go on behind that, down to the first roll; empty where something is hidden."""
+    """The rest of the principal variation, up to the first roll; empty with hidden information."""
 
     @property
     def points_lost(self) -> float | None:
-        """The same as a share of what a plain win is worth."""
+        """The loss as a fraction of a plain win."""
         return None if self.lost is None else self.lost / plain_win(self.turn.start.game)
 
     @property
@@ -77,7 +77,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Review:
-    """All turns of a game that had a choice."""
+    """The verdicts on all turns with a choice."""
 
     record: GameRecord
     searched_by: str
@@ -93,7 +93,7 @@ def review(
     seed: int = 1,
     on_progress: OnProgress = lambda what, num_done, num_all: None,
 ) -> Review:
-    """Judges every turn of a game in which there was a choice."""
+    """Judges every turn that had a choice."""
     turns = [turn for turn in turns_of(record) if turn.has_choice]
     starts = [turn.start for turn in turns]
 
@@ -101,19 +101,19 @@ def review(
         return analyse_all(player, starts, seed, partial(on_progress, "turns"), settings)
 
     if record.game.hidden:
-        verdicts = judged_by_values(turns, analyse_starts(EVEN_LOOK))
+        verdicts = judged_by_values(turns, analyse_starts(FLAT_PRIORS))
     else:
         verdicts = judged_by_results(turns, analyse_starts({}), player, seed, on_progress)
     return Review(record, player.name, verdicts)
 
 
 def plain_win(game: Game) -> float:
-    """The smallest reward that is a win: 1 in all games of zerofleet."""
+    """The smallest reward of a win: 1 in all built-in games."""
     return min(outcome.reward for outcome in game.outcomes if outcome.reward > 0)
 
 
 def turns_of(record: GameRecord) -> list[PlayedTurn]:
-    """The turns of a game; where something is hidden, each action by itself."""
+    """The turns of a game; with hidden information, each action is a turn."""
     positions = record.positions()
     found: list[PlayedTurn] = []
     roll, first = "", 0
@@ -155,11 +155,11 @@ def analyse_all(
     return found
 
 
-# ---- where something is hidden
+# ---- hidden information
 
 
 def judged_by_values(turns: list[PlayedTurn], starts: list[Analysis]) -> list[Verdict]:
-    """By the values that one search, which knows what the mover knew, found for its actions."""
+    """Judges by the action values of one search of the mover's information set."""
     verdicts = []
     for turn, found in zip(turns, starts, strict=True):
         values = found.values_to_move
@@ -171,7 +171,7 @@ def judged_by_values(turns: list[PlayedTurn], starts: list[Analysis]) -> list[Ve
     return verdicts
 
 
-# ---- where all is seen
+# ---- perfect information
 
 
 def judged_by_results(
@@ -181,7 +181,7 @@ def judged_by_results(
     seed: int,
     on_progress: OnProgress,
 ) -> list[Verdict]:
-    """By a search of where the turn led to, and one of where the best turn would have led to."""
+    """Judges by a search of the position after the turn, and of that after the best turn."""
     best_turns = [best_turn(found) for found in starts]
     compared = [
         position
@@ -201,13 +201,13 @@ def judged_by_results(
         if value_best > value_played:
             lost = value_best - value_played
             verdicts.append(Verdict(turn, value_best, lost, best, line))
-        else:  # on a second look the turn played is as good
+        else:  # the deeper search finds the turn played as good
             verdicts.append(Verdict(turn, value_played, 0.0, (), ()))
     return verdicts
 
 
 def best_turn(found: Analysis) -> tuple[tuple[int, ...], Position]:
-    """The mover's part of the principal variation, and where it leads to."""
+    """The mover's part of the principal variation, and the resulting position."""
     after = found.position.copy()
     actions: list[int] = []
     for action in found.principal_variation:
@@ -221,7 +221,7 @@ def best_turn(found: Analysis) -> tuple[tuple[int, ...], Position]:
 def values_first_player(
     positions: list[Position], player: SearchPlayer, seed: int, on_progress: OnProgress
 ) -> list[float]:
-    """What each position is worth to player 0; a game that is over, its reward."""
+    """The value of each position for player 0; the reward where the game is over."""
     still_open = [position for position in positions if position.to_move != OVER]
     on_positions = partial(on_progress, "alternatives")
     found = iter(analyse_all(player, still_open, seed, on_positions, {}))

@@ -1,4 +1,4 @@
-"""Players that search: with random playouts, or with a network; and a network's policy alone."""
+"""Players that search, with random playouts or a network, and players without search."""
 
 from collections.abc import Sequence
 from typing import Unpack
@@ -21,9 +21,8 @@ from zerofleet.search import (
 class SearchPlayer(Player):
     """Plays the best action of a search without exploration; see zf.search.analyse.
 
-    With a number of simulations the searches of all positions go on together. With `seconds` each
-    position is searched alone for that time, one after another: a move is what it would be in a
-    game of its own.
+    With a fixed number of simulations all positions are searched concurrently. With `seconds` they
+    are searched one after another, so that each gets the whole machine for its time.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class SearchPlayer(Player):
         seeds: Sequence[int],
         **settings: Unpack[SearchSettings],
     ) -> list[Analysis]:
-        """What it thinks of each position; chance may be to move."""
+        """Analyses each position; chance may be to move."""
         found = self._search(positions, seeds, **settings)
         return [
             Analysis.of(position, result) for position, result in zip(positions, found, strict=True)
@@ -87,7 +86,7 @@ class SearchPlayer(Player):
 
 
 class PolicyPlayer(Player):
-    """Plays the action that a network's policy likes best, without search."""
+    """Plays the most likely action of a network's policy, without search."""
 
     def __init__(self, name: str, evaluate: Evaluate) -> None:
         self.name = name

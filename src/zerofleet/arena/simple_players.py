@@ -11,14 +11,14 @@ from zerofleet.arena.player import Player
 from zerofleet.games import Position
 
 NUM_DRAWS = 8
-"""Hidden states over which an action's value is averaged: the card drawn next, the other's hand."""
+"""Hidden states (the next card, the opponent's hand) over which an action's value is averaged."""
 
 ValuesOf = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
-"""uint8 [B, N], observations, to float32 [B]: what each position is worth to its observer."""
+"""Observations uint8 [B, N] to values float32 [B], in the observer's view."""
 
 
 class RandomPlayer(Player):
-    """Chooses among the legal actions, each as likely."""
+    """Chooses uniformly among the legal actions."""
 
     name = "random"
 
@@ -30,18 +30,18 @@ class RandomPlayer(Player):
 
 
 class GreedyPlayer(Player):
-    """Plays for the resulting position that is worth most, without looking further.
+    """Plays for the afterstate of highest value, without deeper search.
 
-    It weighs whole turns where a player moves several times in a row, and positions before the
-    roll of dice. What is hidden is drawn anew before an action is tried, NUM_DRAWS times, the same
-    draws for all actions; an action is worth its mean.
+    It evaluates whole turns where a player moves several times in a row, and positions before the
+    dice roll. Hidden information is sampled NUM_DRAWS times, the same samples for all actions; an
+    action's value is the mean.
     """
 
     def __init__(self, name: str, values_of: ValuesOf) -> None:
         self.name = name
         self._values_of = values_of
 
-    # R ends of turns, P positions, A actions, D draws of what is hidden.
+    # R ends of turns, P positions, A actions, D samples of hidden information.
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
         ends = turn_ends(positions, seeds, NUM_DRAWS)
         values_R = np.where(

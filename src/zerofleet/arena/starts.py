@@ -1,7 +1,7 @@
-"""How the games of a match begin.
+"""How the games of a match start.
 
-A deal or dice make each pair a game of its own. Where there are none, two players who always
-answer alike would play one game again and again, so pairs begin with openings.
+A deal or dice make each pair a new game. Without them two deterministic players would repeat one
+game, so pairs start with openings.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,22 +14,21 @@ from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
 
 RANDOM_PLIES = 2
-"""Of an opening drawn at random: in games for which none are known, and behind one that comes
-again."""
+"""Random plies of an opening: in games without a list, and after a listed opening that repeats."""
 
 
 OpeningOf = Callable[[int], Sequence[int]]
-"""The actions that the pair of a number begins with: drawn when it is asked for."""
+"""Maps the index of a pair to its opening actions; evaluated lazily."""
 
 
 def opening_of_each_pair(
     game: Game, seed: int, openings: Sequence[Sequence[int]] | None = None
 ) -> OpeningOf:
-    """What each pair begins with.
+    """The opening of each pair.
 
-    Openings are taken in an order drawn by the seed, each once before one comes again. Those that
-    are given stay as they are; one of the game's own that comes again is followed by random plies,
-    or the same two players would play the same game again and it would count as a new one.
+    Openings come in a random order that depends on the seed, each once before one repeats. Given
+    openings repeat unchanged. A listed opening that repeats is followed by random plies: otherwise
+    two deterministic players would repeat a game and it would count twice.
     """
     if openings is not None:
         return in_turn(openings, seed)
@@ -50,7 +49,7 @@ def opening_of_each_pair(
 
 def in_turn(openings: Sequence[Sequence[int]], seed: int) -> OpeningOf:
     if not openings:
-        raise BadText("openings must hold at least one; an empty one is a new position")
+        raise BadText("openings must not be empty; [[]] starts every pair from a new position")
     order = Random(seed).sample(range(len(openings)), len(openings))
     return lambda pair: openings[order[pair % len(order)]]
 
@@ -60,12 +59,12 @@ def stream_of(seed: int, pair: int) -> Random:
 
 
 def has_deal(game: Game) -> bool:
-    """Whether new games differ. A deal that gives eight seeds the same game is none."""
+    """Whether the seed changes the initial position, tested on eight seeds."""
     return len({game.new_position(seed).to_text() for seed in range(8)}) > 1
 
 
 def random_opening(game: Game, rng: Random, begin: Sequence[int] = ()) -> list[int]:
-    """An opening, then random actions that do not end the game."""
+    """An opening followed by random actions that do not end the game."""
     for _ in range(100):
         position = game.new_position()
         actions = list(begin)
@@ -78,4 +77,6 @@ def random_opening(game: Game, rng: Random, begin: Sequence[int] = ()) -> list[i
             position.play(actions[-1])
         if position.to_move != OVER:
             return actions
-    raise Inconsistent(f"{game.name}: {RANDOM_PLIES} random plies end the game: no openings")
+    raise Inconsistent(
+        f"{game.name}: no opening found; {RANDOM_PLIES} random plies always end the game"
+    )

@@ -1,7 +1,7 @@
-"""Means of paired games, and how far they can be trusted.
+"""Means over paired games, with 95 % intervals.
 
 The two games of a pair share their deal, dice or opening, so pairs are the independent units, not
-games.
+games (Fishtest's pentanomial model).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Z_95 = 1.959964
-"""A normal number lies within so many standard deviations 95 % of the time."""
+"""The two-sided 95 % quantile of the normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Estimate:
 
 
 def estimate(pair_means: Sequence[float], lowest: float, highest: float) -> Estimate:
-    """The mean of values between `lowest` and `highest`, one per pair.
+    """The mean of one value per pair, each between `lowest` and `highest`.
 
-    The interval is that of a normal mean over the pairs and two more, one at each end: so it has a
-    width where all pairs came out alike, and covers as often as it says near the ends too.
+    The interval is the normal one over the pairs and two pseudo-pairs, one at each end (Agresti and
+    Coull 1998). It has a width even if all pairs are equal, and keeps its coverage near the ends.
     """
     values = with_ends(pair_means, lowest, highest)
     center = values.mean()
@@ -40,5 +40,5 @@ def estimate(pair_means: Sequence[float], lowest: float, highest: float) -> Esti
 
 
 def with_ends(pair_means: Sequence[float], lowest: float, highest: float) -> NDArray[np.float64]:
-    """The values and two more: a small prior, one pair won and one lost by everything."""
+    """The values and two pseudo-pairs: one entirely won, one entirely lost."""
     return np.array([*pair_means, lowest, highest])

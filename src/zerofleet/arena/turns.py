@@ -1,4 +1,4 @@
-"""Whole turns, where a player moves several times in a row."""
+"""Whole turns of games in which a player moves several times in a row."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from zerofleet.games import Position
 
 @dataclass(frozen=True)
 class Turn:
-    """One way to play until the other player, chance or the end of the game is next."""
+    """A sequence of actions until the other player, chance or the end of the game is next."""
 
     actions: tuple[int, ...]
     after: Position
 
 
 def turns(position: Position) -> list[Turn]:
-    """Every way to play out the turn of the player to move."""
+    """All turns of the player to move."""
     found = []
     for action in position.legal_actions():
         after = position.copy()

@@ -1,6 +1,6 @@
-"""Players of simple rules: fair yardsticks that anyone can read.
+"""Rule-based players: simple baselines.
 
-Each sees only what its player may know, and looks no further than the turn that it plays.
+Each uses only the observation of the player to move, and looks ahead one turn.
 """
 
 from collections.abc import Callable

@@ -1,28 +1,28 @@
-"""The heuristic of backgammon: the race, blots within reach, and points that are held.
+"""The backgammon heuristic: pip count, exposed blots and made points.
 
-A position is worth, to whoever is about to roll, what one side has less what the other has. It is
-pressed between -1 and 1, so that a game that is won is worth more. See
-cpp/games/backgammon/rules.h for the bytes of an observation.
+The value of a position for the player about to roll is the difference between the two sides,
+squashed into (-1, 1) so that a win is worth more. cpp/games/backgammon/rules.h describes the bytes
+of an observation.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 SHOTS = np.array([0, 11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3]) / 36
-"""The chance to hit a blot at this distance, were nothing in the way."""
+"""Probability to hit a blot at this distance, ignoring blocked points."""
 PER_PIP = 0.012
 PER_HIT = 0.012
-"""For each pip that a hit checker loses, and one roll's entering besides."""
+"""For each pip that a hit checker loses, and the roll to enter."""
 ENTERING_PIPS = 8
 READY = 0.3
-"""How much a blot counts that its owner may cover first, being on roll."""
+"""Weight of a blot whose owner is on roll and may cover it."""
 HELD = np.array([0, 3, 5, 8, 10, 9, 8, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 3, 1, 0]) / 100
-"""What it is worth to hold a point, from the ace point of one's own home on."""
+"""Value of a made point, from the ace point of the own home board on."""
 ON_BAR = 0.08
 
 
 def values(observations_BN: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """What positions before the roll are worth to their observer, between -1 and 1."""
+    """Values of positions before the roll in the observer's view, between -1 and 1."""
     rows_BN = observations_BN.astype(np.float64)
     own_BP, other_BP = rows_BN[:, :24], rows_BN[:, 26:50]
     own_bar_B, other_bar_B = rows_BN[:, 24], rows_BN[:, 50]
@@ -39,7 +39,7 @@ def side(
     their_bar_B: NDArray[np.float64],
     exposed: float,
 ) -> NDArray[np.float64]:
-    """What one side has. Points are numbered from its own home: it moves down, the other up."""
+    """The score of one side. Points are numbered from its own home: it moves down, the other up."""
     points = np.arange(1, 25)
     pips_B = mine_BP @ points + 25 * my_bar_B
     safe_BP = np.ones_like(mine_BP)

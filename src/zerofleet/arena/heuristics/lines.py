@@ -1,8 +1,8 @@
-"""The heuristic of Connect Four and Gomoku: win, block, else extend lines and break the other's.
+"""The heuristic of Connect Four and Gomoku: win, block, else extend own lines and break others.
 
-Every line that could still become a win (cells in a row with stones of one side only) gives weight
-to its empty cells, more the fuller it is. The best cell that can be played is played; the
-centre, then the seed, break ties.
+Every line that can still win (stones of one side only) adds weight to its empty cells, more the
+fuller it is. The player takes the legal cell of largest weight; the centre, then the seed, break
+ties.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from zerofleet.arena.player import Player
 from zerofleet.games import Game, Position
 
 OWN_LINE, OTHER_LINE = 2.0, 1.0
-"""A line of one's own counts for more than one that the other has as full: one is to move."""
+"""An own line counts more than an equally full one of the opponent: the player is to move."""
 STEP = 10.0
-"""What one stone more in a line is worth: lines that lack one stone come before all others."""
+"""Factor per stone in a line; large enough that lines that lack one stone dominate."""
 GIVES_A_WIN = -1e12
-"""For a Connect Four move that lets the other win on top of it."""
+"""For a Connect Four move that lets the opponent win on top of it."""
 
 
 class LinePlayer(Player):
@@ -41,7 +41,7 @@ class LinePlayer(Player):
         cells_BC = np.stack([position.observe(position.to_move)[:-1] for position in positions])
         weights_BC = self._weights(cells_BC)
         if self._drops:
-            # What is worth a lot to somebody on top of a move speaks against the move.
+            # A valuable cell on top of a move counts against the move.
             above_BC = np.roll(weights_BC, self._shape[1], axis=1)
             above_BC[:, : self._shape[1]] = 0
             decisive = OTHER_LINE * STEP ** (self._line - 1)
@@ -55,7 +55,7 @@ class LinePlayer(Player):
         return choices
 
     def _weights(self, cells_BC: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """What each cell is worth to the player to move, were it to play there."""
+        """The weight of each cell as a move of the player to move."""
         stones_BLK = cells_BC[:, self._lines_LK]
         own_BL = (stones_BLK == 1).sum(axis=2)
         other_BL = (stones_BLK == 2).sum(axis=2)
@@ -65,7 +65,7 @@ class LinePlayer(Player):
         return np.where(cells_BC == 0, weights_BC + self._centre_C, 0.0)
 
     def _landing(self, cells_C: NDArray[np.uint8], columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cells that discs dropped into columns come to lie on; rows count from the top."""
+        """The cells where discs dropped into columns land; rows count from the top."""
         empty = (cells_C.reshape(self._shape) == 0).sum(axis=0)
         landing: NDArray[np.int64] = (empty[columns] - 1) * self._shape[1] + columns
         return landing
