@@ -30,8 +30,7 @@ from zerofleet.replay import EpisodeLog, ReplayBuffer, Sampler
 from zerofleet.replay.replay import derive_rows
 from zerofleet.runs.folder import find
 from zerofleet.training import Trainer
-from zerofleet.training.loss import compute_losses
-from zerofleet.training.unpack import PackedBatch, Unpacker
+from zerofleet.training.loss import PackedBatch, Unpacker, compute_losses
 
 HELD_OUT_SAMPLES = 6_000
 CHECK_SAMPLES = 1_000

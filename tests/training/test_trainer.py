@@ -15,9 +15,8 @@ from zerofleet.config import ReplayConfig, TrainConfig
 from zerofleet.errors import Inconsistent
 from zerofleet.replay import Batch, ReplayBuffer, RowFormat, Sampler
 from zerofleet.training import Checkpoint, CheckpointStore, NotFinite, Trainer, set_up_torch
-from zerofleet.training.loss import compute_losses
+from zerofleet.training.loss import PackedBatch, Unpacker, compute_losses
 from zerofleet.training.trainer import Step, learning_rate
-from zerofleet.training.unpack import PackedBatch, Unpacker
 
 GAME = zf.games.get("connect4")
 SETTINGS = TrainConfig(batch_size=64, learning_rate=3e-3, warmup_steps=5)

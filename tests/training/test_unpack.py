@@ -13,7 +13,7 @@ import zerofleet as zf
 from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import ReplayBuffer, Sampler
-from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
+from zerofleet.training.loss import PackedBatch, TensorBatch, Unpacker
 
 CPU = torch.device("cpu")
 

@@ -21,13 +21,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zerofleet.errors import Unsupported
-from zerofleet.nets.layers import FORBIDDEN, ResidualMlp, Transformer, final_layer
+from zerofleet.nets.layers import FORBIDDEN, ResidualMlp, Transformer
 from zerofleet.nets.network import (
     AuxiliaryBatch,
     Mean,
     Network,
     NetworkOptions,
     Output,
+    final_layer,
     mean_over,
 )
 from zerofleet.weights.spec import NetworkSpec

@@ -14,20 +14,8 @@ Attend = Callable[[Tensor, int, int, Tensor | None], Tensor]
 FEED_FORWARD = 3
 """Hidden width of the feed-forward block, in token widths."""
 
-FINAL_STD = 0.01
-"""Of the initial weights of a head. An untrained network is then close to uniform, yet gradients
-reach every layer from the first step."""
-
 FORBIDDEN = -1e4
 """Added to masked attention logits. Finite in half precision too."""
-
-
-def final_layer(layer: nn.Linear | nn.Conv2d) -> nn.Module:
-    """The same layer with small initial weights, for heads."""
-    nn.init.normal_(layer.weight, std=FINAL_STD)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
-    return layer
 
 
 class FeedForward(nn.Sequential):

@@ -8,8 +8,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from zerofleet.errors import Unsupported
-from zerofleet.nets.layers import ResidualMlp, final_layer
-from zerofleet.nets.network import Network, NetworkOptions, Output
+from zerofleet.nets.layers import ResidualMlp
+from zerofleet.nets.network import Network, NetworkOptions, Output, final_layer
 from zerofleet.weights.spec import NetworkSpec
 
 NUM_SLOTS = 26

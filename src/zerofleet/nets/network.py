@@ -13,6 +13,10 @@ from torch import Tensor, nn
 from zerofleet.errors import Inconsistent
 from zerofleet.weights.spec import NetworkSpec
 
+FINAL_STD = 0.01
+"""Of the initial weights of a head. An untrained network is then close to uniform, yet gradients
+reach every layer from the first step."""
+
 
 class Output(NamedTuple):
     """The forward pass of a batch of observations."""
@@ -124,3 +128,11 @@ class InferenceNetwork(nn.Module):
         """Policy logits [B, A] and outcome probabilities [B, O] of uint8 [B, N]."""
         output: Output = self.network(observations_BN, with_auxiliary=False)
         return output.policy_logits_BA.float(), output.outcome_logits_BO.float().softmax(dim=1)
+
+
+def final_layer(layer: nn.Linear | nn.Conv2d) -> nn.Module:
+    """The same layer with small initial weights, for heads."""
+    nn.init.normal_(layer.weight, std=FINAL_STD)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer

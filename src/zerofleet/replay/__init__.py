@@ -11,9 +11,8 @@ once, when it arrives, by replaying it in the core, and can always be derived ag
 """
 
 from zerofleet.replay.buffer import Batch, ReplayBuffer, RowFormat, Sampler
-from zerofleet.replay.limiter import LimiterState, RateLimiter
 from zerofleet.replay.log import EpisodeLog, LogFull, LogInUse, LogPosition, RecoveryReport
-from zerofleet.replay.replay import Replay
+from zerofleet.replay.replay import LimiterState, RateLimiter, Replay
 
 __all__ = [
     "Batch",

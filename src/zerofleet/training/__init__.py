@@ -5,13 +5,15 @@ from zerofleet.training.data_parallel import ProcessLost, train_together
 from zerofleet.training.loop import RunCounters, TrainingLoop
 from zerofleet.training.loss import (
     LossTerm,
+    PackedBatch,
+    TensorBatch,
+    Unpacker,
     compute_losses,
     find_loss_terms,
     register_loss_term,
     total_loss,
 )
 from zerofleet.training.trainer import NotFinite, StepReport, Trainer, set_up_torch
-from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
 
 __all__ = [
     "Checkpoint",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zerofleet.nets.cuda import blocking_event, capturing
-from zerofleet.training.unpack import PackedBatch
+from zerofleet.training.loss import PackedBatch
 
 NUM_SLOTS = 2
 """Batches in flight, so steps that the CPU may be ahead of the GPU."""

@@ -34,8 +34,8 @@ from zerofleet.config import TrainConfig
 from zerofleet.errors import Inconsistent, ZerofleetError
 from zerofleet.nets import Network, NetworkSpec
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
+from zerofleet.training.loss import TensorBatch
 from zerofleet.training.trainer import Group, Trainer, set_up_torch
-from zerofleet.training.unpack import TensorBatch
 
 START_TIMEOUT_S = 300.0
 STEP_TIMEOUT_S = 300.0

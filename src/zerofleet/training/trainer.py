@@ -23,8 +23,14 @@ from zerofleet.nets.cuda import compiled, use_tf32
 from zerofleet.nets.layers import fuse_attention
 from zerofleet.replay import Batch, RowFormat
 from zerofleet.training.cuda import CapturedStep, Staging, training_stream
-from zerofleet.training.loss import compute_losses, find_loss_terms, total_loss
-from zerofleet.training.unpack import PackedBatch, TensorBatch, Unpacker
+from zerofleet.training.loss import (
+    PackedBatch,
+    TensorBatch,
+    Unpacker,
+    compute_losses,
+    find_loss_terms,
+    total_loss,
+)
 from zerofleet.weights import Weights
 
 MAX_UNREAD_STEPS = 64
