@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent.parent
-PLACES = ["README.md", "CONTRIBUTING.md", "configs", "docs"]
+PLACES = ["README.md", "CONTRIBUTING.md", "configs", "cpp", "docs", "src"]
 KINDS = {".cc", ".h", ".md", ".py", ".yaml"}
 
 NAMES = {
