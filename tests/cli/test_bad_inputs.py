@@ -165,7 +165,7 @@ def test_a_fault_of_the_system_is_one_line_with_its_path(
     Path("file").touch()
     monkeypatch.setenv("ZEROFLEET_RUNS", "file/runs")
     ran = Ran(capsys, "train", "connect4", "--preset", "fast", "--steps", "1")
-    assert "file/runs/connect4-fast is in the way" in ran.errors
+    assert "file/runs/connect4-fast exists and is not a folder" in ran.errors
     assert ran.status == 2
 
 

@@ -59,7 +59,7 @@ def test_a_run_of_which_nothing_is_known_gives_a_page_that_says_what_is_missing(
         pass
     reported(capsys, "new")
     page = (run.folder / "report" / "index.html").read_text()
-    for text in ("has no ratings yet", "No training step was made yet", "No game is in the log"):
+    for text in ("has no ratings yet", "No training step yet", "The log has no games"):
         assert text in page
     assert "<img" not in page
 
@@ -196,7 +196,7 @@ def test_bad_input_to_report_is_one_clear_line_and_exit_status_2(
         pass
     (tmp_path / "file").write_text("")
     said = reported(capsys, "new", "--out", str(tmp_path / "file"), status=2)
-    assert said.err == f"zerofleet: --out {tmp_path / 'file'} is no folder; give another\n"
+    assert said.err == f"zerofleet: --out {tmp_path / 'file'} is not a folder; give another\n"
 
 
 def test_the_example_in_the_help_of_report_runs(

@@ -154,7 +154,7 @@ def test_pack_leaves_out_games_that_are_older_than_two_windows() -> None:
         (["rm", "c5", "--yes"], "unknown run c5; known: c4 (in runs)"),
         (["pack", "c5", "packs"], "unknown run c5; known: c4 (in runs)"),
         (["pack", "c4", "packs", "--max-bytes", "9"], "a part must have at least 65536 bytes"),
-        (["pack", "c4", "runs/c4/run.json"], "runs/c4/run.json cannot be made: File exists"),
+        (["pack", "c4", "runs/c4/run.json"], "runs/c4/run.json cannot be created: File exists"),
         (["unpack", "packs/x.pack.json"], "packs/x.pack.json cannot be read: No such file"),
         (["unpack", "packs"], "packs is not the list of a pack; give the file that ends in"),
     ],

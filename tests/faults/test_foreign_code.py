@@ -272,7 +272,7 @@ def test_a_run_folder_that_is_a_link_is_a_run_folder_too(place: Place) -> None:
     shutil.copytree(place.runs / "x", medium / "x", dirs_exist_ok=True)
     shutil.rmtree(place.runs / "x")
     (place.runs / "x").symlink_to(medium / "x")
-    with pytest.raises(Inconsistent, match="lies in a run folder"):
+    with pytest.raises(Inconsistent, match="is in a run folder"):
         find("x").game()
     assert not place.sentinel.exists()
 
@@ -318,9 +318,9 @@ def test_another_game_than_the_runs_is_refused_as_its_game(
     (place.folder / "loses.py").write_text(PICK.replace("self.picked == 1", "self.picked == 0"))
     evil = place.evil(place.runs / "x" / "evil.py")
     for source, said in [
-        ("loses.py:Pick", "has other rules than when runs/x was begun"),
-        (f"{evil}:Pick", "lies in a run folder"),
-        ("connect4", "only a custom game has a place"),
+        ("loses.py:Pick", "have changed since runs/x was started"),
+        (f"{evil}:Pick", "is in a run folder"),
+        ("connect4", "only a custom game has a source"),
     ]:
         ran = Ran(capsys, "runs", "source", "x", source)
         assert ran.status == 2
@@ -369,7 +369,7 @@ def test_opponents_in_a_file_of_settings_start_no_program(
     Path("own.yaml").write_text(f"rating: {{opponents: ['gomocup:{program}']}}\n")
     ran = Ran(capsys, "train", "gomoku", "--config", "own.yaml")
     assert ran.status == 2
-    assert ran.errors.startswith("zerofleet: own.yaml may be of others, and its rating.opponents ")
+    assert ran.errors.startswith("zerofleet: own.yaml is not trusted, and its rating.opponents ")
     assert not place.sentinel.exists()
     opponents = f"rating.opponents=[random,gomocup:{program}]"
     given = config_for("g", "gomoku", path=Path("own.yaml"), overrides=[opponents])

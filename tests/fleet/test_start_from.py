@@ -73,5 +73,5 @@ def test_a_game_without_shipped_weights_says_which_have_some():
 
 
 def test_a_run_that_exists_is_not_begun_again():
-    with pytest.raises(Inconsistent, match="run first exists already"):
+    with pytest.raises(Inconsistent, match="run first already exists"):
         tiny_run("first", start_from="run:first")

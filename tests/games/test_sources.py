@@ -8,6 +8,7 @@ from pick_source import PICK
 import zerofleet as zf
 from zerofleet import _core, config, nets
 from zerofleet.cli import main
+from zerofleet.config.presets import CUSTOM_GAME
 from zerofleet.errors import BadText, Inconsistent, Unsupported
 from zerofleet.runs.folder import config_for, create_or_open, find, keep_settings
 from zerofleet.runs.game import default_name
@@ -137,7 +138,7 @@ def test_ones_own_game_has_the_presets_and_settings_of_others() -> None:
     assert fast.search.num_simulations == 7
     assert fast.network.preset == "tiny"
     game = zf.games.get("pick.py:Pick")
-    for preset in config.preset_names(config.OWN_GAME):
+    for preset in config.preset_names(CUSTOM_GAME):
         loaded = config.load("pick.py:Pick", preset)
         _core.SelfPlay(game, loaded.for_core(), 1, 1, 0, "uniform", 1, 0).stop()
         assert loaded.network.preset in nets.presets(game.name)
@@ -167,7 +168,7 @@ def test_a_game_that_moved_is_named_once_and_then_known(here: Path) -> None:
     begun()
     (here / "deep").mkdir()
     (here / "pick.py").rename(here / "deep" / "choice.py")
-    with pytest.raises(Inconsistent, match=r"cannot be had: .*runs source mine PLACE`"):
+    with pytest.raises(Inconsistent, match=r"cannot be loaded: .*runs source mine PLACE`"):
         find("mine").game()
     begun("deep/choice.py:Pick")
     assert find("mine").facts.game == f"{here}/deep/choice.py:Pick"
@@ -178,7 +179,7 @@ def test_a_run_refuses_its_game_when_the_rules_have_changed(here: Path) -> None:
     begun()
     (here / "pick.py").write_text(LOSES)
     for refused in (begun, find("mine").game):
-        with pytest.raises(Inconsistent, match=r"has other rules than when .*mine was begun"):
+        with pytest.raises(Inconsistent, match=r"have changed since .*mine was started"):
             refused()
     (here / "pick.py").write_text(PICK)
     begun()
@@ -200,7 +201,7 @@ def test_rules_that_lie_in_a_run_folder_are_not_run(here: Path, tmp_path: Path) 
     planted.write_text("raise SystemExit('was run')\n")
     facts = find("mine").folder / "run.json"
     facts.write_text(facts.read_text().replace(f"{here}/pick.py", str(planted)))
-    with pytest.raises(Inconsistent, match="lies in a run folder"):
+    with pytest.raises(Inconsistent, match="is in a run folder"):
         find("mine").game()
 
 

@@ -65,7 +65,7 @@ def test_runs_are_where_the_environment_says(
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path / "elsewhere" / "deep"))
     assert made("c4").folder == tmp_path / "elsewhere" / "deep" / "c4"
     monkeypatch.setenv("ZEROFLEET_RUNS", "/proc/none")
-    with pytest.raises(Inconsistent, match=r"^/proc/none/c4 cannot be made: "):
+    with pytest.raises(Inconsistent, match=r"^/proc/none/c4 cannot be created: "):
         made("c4")
 
 
@@ -125,7 +125,7 @@ def test_a_run_keeps_its_network() -> None:
     made("c4")
     with (
         pytest.raises(
-            Inconsistent, match=r"runs/c4 was begun with network\.preset=tiny, which cannot"
+            Inconsistent, match=r"runs/c4 was started with network\.preset=tiny, which cannot"
         ),
         create_or_open("c4", connect4("network.preset=small", "stop.steps=3")),
     ):
@@ -171,11 +171,13 @@ def test_a_folder_that_is_no_run_is_left_alone() -> None:
     folder = Path("runs/photos")
     folder.mkdir(parents=True)
     (folder / "cat.png").touch()
-    with pytest.raises(Inconsistent, match=r"runs/photos is no run: it has files but no run\.json"):
+    with pytest.raises(
+        Inconsistent, match=r"runs/photos is not a run: it has files but no run\.json"
+    ):
         made("photos")
     assert [path.name for path in folder.iterdir()] == ["cat.png"]
     Path("runs/file").touch()
-    with pytest.raises(Inconsistent, match="runs/file is in the way: it is no folder"):
+    with pytest.raises(Inconsistent, match="runs/file exists and is not a folder"):
         made("file")
 
 

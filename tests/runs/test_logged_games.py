@@ -73,7 +73,7 @@ def test_a_game_is_found_by_number_and_by_id() -> None:
         assert seventh.number == 7
         assert log.find(seventh.id).number == 7
         with pytest.raises(
-            Unsupported, match=r"no game 40 is in the log of r; it keeps the newest"
+            Unsupported, match=r"no game 40 in the log of r, which keeps the newest"
         ):
             log.find("40")
 

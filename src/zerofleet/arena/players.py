@@ -33,6 +33,7 @@ from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.infer.load import MOST_DIGITS, MOST_SHOWN, load_named, weights_named
+from zerofleet.runs.folder import BEST
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import find_best
 from zerofleet.weights.spec import NetworkSpec, refuse_mismatch
@@ -125,7 +126,7 @@ class SearchText:
             count_of(text, f"{found[1]}-N", found[2], least=1)
             source, settings = "playout", [f"sims={found[2]}", *settings]
         kind, _, rest = source.partition(":")
-        if source not in ("playout", "best") and not (kind in ("run", "file") and rest):
+        if source not in ("playout", BEST) and not (kind in ("run", "file") and rest):
             return None
         values = {}
         for setting in settings:
@@ -193,7 +194,7 @@ def searching(text: str) -> SearchText:
 
 def analysis_player(game: Game) -> str:
     """The default analyst: the shipped weights, else playouts."""
-    return "best" if find_best(game.name, game.options) else "playout"
+    return BEST if find_best(game.name, game.options) else "playout"
 
 
 def with_budget(text: str, num_simulations: int | None, seconds: float | None) -> str:

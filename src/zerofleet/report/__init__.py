@@ -1,4 +1,4 @@
-"""The report of a run: one HTML page with its plots."""
+"""Writes the report of a run: one HTML page with its plots."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ __all__ = ["write_report"]
 
 
 def write_report(run: Run, out: Path | None = None) -> Path:
-    """Writes the page and its plots; gives the page."""
+    """Writes the page and its plots; returns the path of the page."""
     needed("matplotlib", "zerofleet[train]")
-    # Only now: it loads matplotlib.
+    # Imported here: it loads matplotlib.
     from zerofleet.report.plots import plots
 
     data = collect(run)
@@ -27,5 +27,5 @@ def write_report(run: Run, out: Path | None = None) -> Path:
             write_whole(folder / f"{name}.png", png)
         write_whole(folder / "index.html", page(data, drawn).encode())
     except (FileExistsError, NotADirectoryError):
-        raise Inconsistent(f"--out {folder} is no folder; give another") from None
+        raise Inconsistent(f"--out {folder} is not a folder; give another") from None
     return folder / "index.html"

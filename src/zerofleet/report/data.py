@@ -1,4 +1,4 @@
-"""What a report is made of: a run's records and games, read while it may still be training."""
+"""The data of a report: a run's records and games. The run may still be training."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,15 +12,13 @@ from zerofleet.runs import LoggedGame, LoggedGames
 from zerofleet.runs.folder import Run
 
 GAMES_SAMPLED = 2000
-"""At most so many games are decoded, spread over all that are still there; and so many of the
-newest."""
+"""How many games are decoded: at most this many spread over the log, and as many of the newest."""
 
 
 @dataclass(frozen=True)
 class RunData:
-    """A run as its report shows it. Records are in order, each with `trained_s` (seconds trained
-    until then, over all sessions) and `run_games` (games of the run until then); of a rating, until
-    its weights were made."""
+    """The data of one run. Records are in order. Each has `trained_s` (training time so far, over
+    all sessions) and `run_games` (games of the run so far); a rating has those of its weights."""
 
     run: Run
     config: Config
@@ -31,18 +29,18 @@ class RunData:
     sampled_games: list[LoggedGame]
     newest_games: list[Episode]
     faults: list[str]
-    """What is damaged in the log of games, and so left out."""
+    """Damage in the episode log; damaged games are skipped."""
 
     @property
     def last_ratings(self) -> list[Record]:
-        """The last of each opponent."""
+        """The last rating against each opponent."""
         return last_of_each_opponent(self.ratings)
 
     @property
     def sample(self) -> Episode | None:
-        """The newest game that was played to its end."""
-        whole = (each for each in reversed(self.newest_games) if each.outcome_first_player >= 0)
-        return next(whole, None)
+        """The newest game that was not truncated."""
+        finished = (each for each in reversed(self.newest_games) if each.outcome_first_player >= 0)
+        return next(finished, None)
 
 
 def last_of_each_opponent(ratings: Iterable[Record]) -> list[Record]:
@@ -50,7 +48,7 @@ def last_of_each_opponent(ratings: Iterable[Record]) -> list[Record]:
 
 
 def collect(run: Run) -> RunData:
-    """Reads all of it."""
+    """Reads the records and games of a run."""
     has_records = (run.folder / metrics.FILE_NAME).exists()
     records = with_progress(list(metrics.read(run.folder))) if has_records else []
     log = LoggedGames(run.episodes, run.game(), run.name)
@@ -69,10 +67,10 @@ def collect(run: Run) -> RunData:
 
 
 def with_progress(records: list[Record]) -> list[Record]:
-    """The records with trained_s and run_games. A session's clock begins at 0."""
+    """Adds trained_s and run_games to the records. Each session's clock starts at 0."""
     earlier_sessions_s = elapsed_s = 0.0
     run_games = 0
-    found = []
+    extended = []
     for record in records:
         if "elapsed_s" in record:
             if record["elapsed_s"] < elapsed_s:
@@ -81,20 +79,20 @@ def with_progress(records: list[Record]) -> list[Record]:
         if record["kind"] == "status":
             run_games = record.get("games", run_games)
         trained_s = earlier_sessions_s + elapsed_s
-        found.append(record | {"trained_s": trained_s, "run_games": run_games})
-    return found
+        extended.append(record | {"trained_s": trained_s, "run_games": run_games})
+    return extended
 
 
 def at_their_steps(ratings: list[Record], statuses: list[Record]) -> list[Record]:
-    """The ratings with trained_s and run_games of when the weights were made: a rating is written
-    when its games are over, and the weights of step 0 were there at the start."""
-    found = []
+    """Gives each rating the trained_s and run_games of its weights: a rating is written only when
+    its games are over, and the weights of step 0 exist from the start."""
+    moved = []
     for rating in ratings:
         reached = next((each for each in statuses if each["step"] >= rating["step"]), rating)
         if rating["step"] == 0:
             reached = {"trained_s": 0.0, "run_games": 0}
-        found.append(rating | {name: reached[name] for name in ("trained_s", "run_games")})
-    return found
+        moved.append(rating | {name: reached[name] for name in ("trained_s", "run_games")})
+    return moved
 
 
 # ---- openings
@@ -102,13 +100,13 @@ def at_their_steps(ratings: list[Record], statuses: list[Record]) -> list[Record
 
 @dataclass
 class Opening:
-    """Games that began alike."""
+    """Games that share their first plies."""
 
     num_games: int = 0
     reward_beginner: float = 0.0
-    """Of the player who moved first, summed over the games."""
+    """Reward of the player who moved first, summed over the games."""
     following: "dict[str, Opening]" = field(default_factory=dict)
-    """By the text of the next move or roll."""
+    """Continuations, by the text of the next move or roll."""
 
     @property
     def mean_beginner(self) -> float:
@@ -123,7 +121,7 @@ class Opening:
 
 
 def opening_tree(episodes: list[Episode], game: Game, num_plies: int) -> Opening:
-    """How whole games began, ply by ply."""
+    """The opening tree of finished games, ply by ply."""
     root = Opening()
     for episode in episodes:
         if episode.outcome_first_player < 0:
@@ -139,5 +137,5 @@ def opening_tree(episodes: list[Episode], game: Game, num_plies: int) -> Opening
 
 
 def beginner(positions: list[Position]) -> int:
-    """The player who moved first: a roll or the deal can decide that."""
+    """The player who moved first, which a roll or the deal may decide."""
     return next(position.to_move for position in positions if position.to_move in (0, 1))

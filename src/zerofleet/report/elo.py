@@ -1,9 +1,9 @@
-"""The strength of a run over its steps, as Elo, from the matches that it was rated by.
+"""The Elo of a run over its steps, fitted to its rating matches.
 
-All ratings are fitted together: each rated step and each opponent is a player. So the scale is one
-for the whole run, and opponents get a rating too; the opponent `start`, the run's own first
-weights, is where the curve begins. Where the opponents were changed altogether in
-mid-run nothing connects what was rated before and after; then only the part of the anchor has Elo.
+All ratings are fitted together, with each rated step and each opponent as a player. So the whole
+run has one scale, and opponents get a rating too. The curve begins at the opponent `start`, the
+run's initial weights. If all opponents were replaced mid-run, nothing connects the ratings before
+and after; then only the part that includes the anchor has Elo.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ class EloCurve:
 
 
 def elo_curve(ratings: Sequence[Record]) -> EloCurve | None:
-    """None where nothing was rated. Records have trained_s and run_games, see report_data."""
+    """None without ratings. Records have trained_s and run_games, see zerofleet.report.data."""
     if not ratings:
         return None
     anchor = ANCHOR if ANCHOR in opponents_in(ratings) else opponents_in(ratings)[0]
-    # A step that was rated again counts once, by its last rating.
+    # A step rated twice counts once, by its last rating.
     last = {(record["step"], record["opponent"]): record for record in ratings}
     ratings = connected(list(last.values()), anchor)
     opponents = opponents_in(ratings)
@@ -75,7 +75,7 @@ def opponents_in(ratings: Sequence[Record]) -> list[str]:
 
 
 def connected(ratings: Sequence[Record], anchor: str) -> list[Record]:
-    """The ratings of steps that played the anchor, or somebody who is connected with it."""
+    """The ratings of steps that are connected to the anchor by a chain of matches."""
     opponents, num_known = {anchor}, 0
     while len(opponents) > num_known:
         num_known = len(opponents)

@@ -1,4 +1,4 @@
-"""The page of a report: one HTML file that needs no other."""
+"""The page of a report: one self-contained HTML file."""
 
 import base64
 from collections.abc import Iterator
@@ -40,41 +40,41 @@ SECTIONS = (
     (
         "strength",
         "Strength",
-        "Above, the run's Elo, over minutes and over games; dotted lines are its opponents, and "
-        "the curve begins at start, the run's first weights. Below, its score against each "
-        "opponent: 1 is every game won, 0.5 (dotted) as many won as lost. Bars and bands are 95 % "
-        "intervals.",
-        "This run has no ratings yet: rating.interval_minutes says when they are made.",
+        "Top: Elo over training time and over games. Dotted lines are opponents; the curve begins "
+        "at start, the run's initial weights. Bottom: score against each opponent; 1 means every "
+        "game won, 0.5 (dotted) means even. Bars and bands are 95 % intervals.",
+        "This run has no ratings yet; rating.interval_minutes sets how often it is rated.",
     ),
     (
         "losses",
         "Losses",
-        "Over training steps: the whole loss and its parts, each point the mean since the one "
-        "before. Policy is the sum of target entropy and KL to target.",
-        "No training step was made yet.",
+        "Total loss and its terms over training steps; each point is the mean since the previous "
+        "one. The policy loss is target entropy plus KL to target.",
+        "No training step yet.",
     ),
     (
         "game-length",
-        "Length of games",
-        "Plies (actions and rolls of dice) of a game, over the time at which it ended: a dot is a "
-        "game, the line the mean.",
-        "No game is in the log.",
+        "Game length",
+        "Plies (actions and dice rolls) per game, over the time at which the game ended. Dots are "
+        "games, the line is their mean.",
+        "The log has no games.",
     ),
     (
         "openings",
         "Openings",
-        "How the newest games began. A column is a ply, a box a move, its height the share of "
-        "games that began with the moves to its left and then it. In it: move, share, mean reward "
-        "of who moved first (blue: good for them, orange: bad). Below 1 % is left blank.",
-        "No finished game is in the log.",
+        "The first plies of the newest games. A column is a ply, a box is a move; its height is "
+        "the share of games that began with the moves to its left and then this one. Labels: move, "
+        "share, mean reward of the player who moved first (blue: good, orange: bad). Shares below "
+        "1 % are blank.",
+        "The log has no finished game.",
     ),
     (
         "throughput",
         "Throughput",
-        "From above: games finished per second, training steps per second, and what share of its "
-        "time each side waits for the other; the replay ratio decides which does "
-        "(docs/5-training.md). With a GPU, below, how busy and how full it is.",
-        "Fewer than two statuses were written.",
+        "From the top: games/s, training steps/s, and the share of time that self-play and the "
+        "trainer wait for each other, which the replay ratio decides (docs/5-training.md). With a "
+        "GPU: its utilisation and memory.",
+        "Fewer than two status records.",
     ),
 )
 
@@ -91,7 +91,7 @@ def page(data: RunData, plots: dict[str, bytes]) -> str:
         f"<title>{name}: zerofleet</title><style>{STYLE}</style></head><body>"
         f"<h1>{name}</h1>{faint(game_text(data.run.facts.game, data.run.facts.options))}"
         + facts(data)
-        + "".join(faint(f"Damaged: {fault}; that is left out.") for fault in data.faults)
+        + "".join(faint(f"Damaged and skipped: {fault}.") for fault in data.faults)
         + section("Last ratings", last_ratings(data))
         + figures
         + section("A game", sample_game(data.sample, data.game))
@@ -131,25 +131,25 @@ def table(header: list[str], rows: list[list[str]], numbers: set[str]) -> str:
 def facts(data: RunData) -> str:
     status: dict[str, Any] = data.statuses[-1] if data.statuses else {}
     rows = [
-        ["begun", f"{data.run.facts.created:%Y-%m-%d %H:%M} UTC"],
-        ["trained for", duration_text(status.get("trained_s", 0))],
+        ["created", f"{data.run.facts.created:%Y-%m-%d %H:%M} UTC"],
+        ["training time", duration_text(status.get("trained_s", 0))],
         ["steps", f"{max((each['step'] for each in [*data.losses, status] if each), default=0):,}"],
         ["games", f"{status.get('games', 0):,}"],
         ["rows", f"{status.get('rows', 0):,}"],
         *gpu_facts(data.statuses),
         ["id", data.run.facts.id],
-        ["play it", f"{program_name()} play {data.run.facts.game} --against run:{data.run.name}"],
+        ["play", f"{program_name()} play {data.run.facts.game} --against run:{data.run.name}"],
     ]
     return table(["", " "], rows, set())
 
 
 def gpu_facts(statuses: list[Record]) -> list[list[str]]:
-    """A row with the means over the run, where the driver of its GPUs told."""
-    told = [each for each in statuses if "gpu_busy" in each]
-    if not told:
+    """A row with means over the run, if the GPU driver reported any."""
+    with_gpu = [each for each in statuses if "gpu_busy" in each]
+    if not with_gpu:
         return []
     busy, watts, used, total = (
-        sum(each[name] for each in told) / len(told)
+        sum(each[name] for each in with_gpu) / len(with_gpu)
         for name in ("gpu_busy", "gpu_watts", "gpu_memory_bytes", "gpu_memory_total_bytes")
     )
     memory = f"{size_text(used)} of {size_text(total)} in use"
@@ -176,9 +176,9 @@ def last_ratings(data: RunData) -> str:
 
 
 def sample_game(episode: Episode | None, game: Game) -> str:
-    """The newest finished game, a board after each move."""
+    """The newest finished game, with the board after each move."""
     if episode is None:
-        return faint("No finished game is in the log.")
+        return faint("The log has no finished game.")
     positions = episode.positions(game)
     played = [
         position.action_text(event.id)
@@ -194,12 +194,15 @@ def sample_game(episode: Episode | None, game: Game) -> str:
             strict=True,
         )
     )
-    about = f"The newest game, with weights of step {version:,}; for the first player: {result}."
+    about = (
+        f"The newest finished game, with weights of step {version:,}. Result for the first player: "
+        f"{result}."
+    )
     return f'{faint(about)}<div class="boards">{boards}</div>'
 
 
 def settings(data: RunData) -> str:
-    """All of them, section by section."""
+    """All settings, by section."""
     tables = []
     for name, values in data.config.model_dump().items():
         rows = [[setting, value_text(value)] for setting, value in flat(name, values)]
@@ -208,7 +211,7 @@ def settings(data: RunData) -> str:
 
 
 def flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The settings below a name, each with its full one."""
+    """The settings below a name, each with its full name."""
     if isinstance(value, dict):
         for inner, each in value.items():
             yield from flat(f"{name}.{inner}", each)

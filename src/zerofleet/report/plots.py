@@ -1,6 +1,6 @@
-"""The plots of a report, each as the bytes of a PNG.
+"""The plots of a report, as PNG bytes.
 
-The ground is transparent and text grey, so that they can be read on light and on dark pages.
+The background is transparent and text is grey, so that plots read on light and dark pages.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,14 +25,14 @@ COLOURS = ("#3b82c4", "#d9782d", "#2f9e77", "#9a6fd0", "#c9517a", "#8a8d2f")
 RESULT_COLOURS = LinearSegmentedColormap.from_list("result", ["#d9782d", "#9aa0a6", "#3b82c4"])
 DOTS_PER_INCH = 110
 OPENING_PLIES = 4
-LEAST_SHARE_DRAWN = 0.01
+MIN_SHARE_DRAWN = 0.01
 """Of the games; rarer openings are left blank."""
-LEAST_SHARE_NAMED = 0.035
-"""Smaller boxes have no room for a text."""
+MIN_SHARE_NAMED = 0.035
+"""Smaller boxes have no room for a label."""
 
 
 def plots(data: RunData) -> dict[str, bytes]:
-    """The plots that this run has something for, by the name of their file."""
+    """The plots that this run has data for, by file name."""
     drawn: dict[str, tuple[bool, Callable[[RunData], Figure]]] = {
         "strength": (bool(data.ratings), strength),
         "losses": (bool(data.losses), losses),
@@ -44,7 +44,7 @@ def plots(data: RunData) -> dict[str, bytes]:
 
 
 def strength(data: RunData) -> Figure:
-    """Above Elo, below the score against each opponent; over time and over games."""
+    """Elo at the top, score against each opponent at the bottom; over time and over games."""
     figure, (elo_over_time, elo_over_games, over_time, over_games) = panels(2, 2, height=5.8)
     curve = elo_curve(data.ratings)
     assert curve is not None
@@ -55,7 +55,7 @@ def strength(data: RunData) -> Figure:
     for axes, along in ((elo_over_time, minutes), (elo_over_games, games)):
         draw_with_interval(axes, along, elo, low, high, COLOURS[0], "this run")
         for opponent, opponents_elo in curve.opponents.items():
-            if opponent != START:  # the curve begins there
+            if opponent != START:  # the curve itself begins there
                 axes.axhline(opponents_elo, color=GREY, linewidth=0.8, linestyle=":")
             axes.annotate(
                 opponent,
@@ -73,7 +73,7 @@ def strength(data: RunData) -> Figure:
         colour = COLOURS[number % len(COLOURS)]
         minutes = [each["trained_s"] / 60 for each in records]
         games = [each["run_games"] for each in records]
-        if opponent == START and records[0]["step"] > 0:  # at first the run is that opponent
+        if opponent == START and records[0]["step"] > 0:  # at step 0 the run is this opponent
             minutes, games = [0, *minutes], [0, *games]
             score, low, high = ([0.5, *values] for values in (score, low, high))
         draw_with_interval(over_time, minutes, score, low, high, colour, opponent)
@@ -125,7 +125,7 @@ def losses(data: RunData) -> Figure:
 
 
 def game_length(data: RunData) -> Figure:
-    """Plies of games in the order in which they ended; dots are games, the line their mean."""
+    """Plies per game over time; dots are games, the line is their mean."""
     figure, (axes,) = panels(1, 1)
     numbers = np.array([each.number for each in data.sampled_games])
     plies = np.array([len(each.episode.events) for each in data.sampled_games])
@@ -135,14 +135,14 @@ def game_length(data: RunData) -> Figure:
     middle = [minutes[group].mean() for group in groups]
     axes.plot(middle, [plies[group].mean() for group in groups], color=COLOURS[1], label="mean")
     axes.set_xlabel("minutes trained" if data.statuses else "games played")
-    axes.set_ylabel("plies of a game")
+    axes.set_ylabel("plies per game")
     axes.set_ylim(bottom=0)
     put_legend(axes)
     return figure
 
 
 def minutes_of_games(statuses: Sequence[Record], numbers: np.ndarray) -> np.ndarray:
-    """When games were finished, between the statuses around them; without any, their numbers."""
+    """When games finished, interpolated between statuses; without any, their numbers."""
     if not statuses:
         return numbers
     counts = [0, *(each["games"] for each in statuses)]
@@ -151,7 +151,7 @@ def minutes_of_games(statuses: Sequence[Record], numbers: np.ndarray) -> np.ndar
 
 
 def openings(data: RunData) -> Figure:
-    """Columns are plies, heights shares of the games, colours the result for who began."""
+    """Columns are plies, heights are shares of games, colours the result for the first mover."""
     figure, (axes,) = panels(1, 1, height=4.6)
     root = opening_tree(data.newest_games, data.game, OPENING_PLIES)
     best = max(outcome.reward for outcome in data.game.outcomes)
@@ -159,12 +159,12 @@ def openings(data: RunData) -> Figure:
     def draw(node: Opening, column: int, top: float) -> None:
         for text, following in node.most_played():
             height = following.num_games / root.num_games
-            if height < LEAST_SHARE_DRAWN:
+            if height < MIN_SHARE_DRAWN:
                 return
             colour = RESULT_COLOURS((following.mean_beginner / best + 1) / 2)
             box = Rectangle((column, top - height), 1, height, facecolor=colour, **EDGE)
             axes.add_patch(box)
-            if height >= LEAST_SHARE_NAMED:
+            if height >= MIN_SHARE_NAMED:
                 label = f"{text}  {height:.0%}  {following.mean_beginner:+.2f}"
                 axes.text(column + 0.03, top - height / 2, label, va="center", color="black")
             draw(following, column + 1, top)
@@ -183,9 +183,10 @@ def openings(data: RunData) -> Figure:
 
 
 def throughput(data: RunData) -> Figure:
-    """Rates between statuses of one session, and what share of their time each side waited."""
-    told = [each for each in data.statuses if "gpu_busy" in each]
-    figure, (games, steps, waits, *gpu) = panels(4 if told else 3, 1, height=8 if told else 6.2)
+    """Throughput between statuses of one session, and the share of time that each side waits."""
+    with_gpu = [each for each in data.statuses if "gpu_busy" in each]
+    num_rows, height = (4, 8) if with_gpu else (3, 6.2)
+    figure, (games, steps, waits, *gpu) = panels(num_rows, 1, height)
     pairs = [
         (before, after)
         for before, after in pairwise(data.statuses)
@@ -216,12 +217,12 @@ def throughput(data: RunData) -> Figure:
     for axes in (games, steps):
         axes.set_ylim(bottom=0)
     for axes in gpu:
-        draw_gpu(axes, told)
+        draw_gpu(axes, with_gpu)
     return figure
 
 
 def draw_gpu(axes: Axes, statuses: Sequence[Record]) -> None:
-    """How busy the GPUs were at each status, and how full their memory."""
+    """Utilisation and memory of the GPUs at each status."""
     minutes = [each["trained_s"] / 60 for each in statuses]
     memory = [each["gpu_memory_bytes"] / each["gpu_memory_total_bytes"] for each in statuses]
     axes.plot(minutes, [each["gpu_busy"] for each in statuses], color=COLOURS[2], label="GPU busy")
@@ -252,7 +253,7 @@ def panels(rows: int, columns: int, height: float = 3.4) -> tuple[Figure, list[A
 
 
 def put_legend(axes: Axes) -> None:
-    """Above the curves, so that it hides none."""
+    """Places the legend above the curves, so that it hides none."""
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),

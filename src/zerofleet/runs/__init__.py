@@ -1,11 +1,11 @@
-"""Training runs, for those who study them.
+"""Training runs and their games, for analysis.
 
     for run in zf.runs.list():
         print(run.name, run.num_games)
     for played in reversed(zf.runs.games("c4")):  # newest first
         print(played.id, played.result, played.num_plies)
 
-A run may be training meanwhile: what is whole on disk is seen.
+A run may be training meanwhile: readers see what is complete on disk.
 """
 
 from zerofleet.runs.folder import find
@@ -17,6 +17,6 @@ __all__ = ["Decision", "LoggedGame", "LoggedGames", "RunSummary", "games", "list
 
 
 def games(run: str) -> LoggedGames:
-    """The games in the log of the run of that name."""
+    """The games in a run's episode log."""
     found = find(run)
     return LoggedGames(found.episodes, found.game(), found.name)

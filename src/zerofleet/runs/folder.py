@@ -1,16 +1,17 @@
-"""Run folders: all that belongs to one training run, under its name.
+"""Run folders: everything of one training run, under its name.
 
     runs/c4/
-      run.json        what it is: format, id, game, options, when it was made
-      config.yaml     all its settings
-      metrics.jsonl   what was measured
-      graph.onnx      its network without weights, for players without torch; graph.json beside it
-      episodes/       its games; checkpoints/, weights/, tensorboard/ beside them
-      run.lock        held by the process that has the run
-      unpacked        there while the run is as it came out of a pack; see zerofleet.runs.game
+      run.json        format, id, game, options, time of creation
+      config.yaml     all settings
+      metrics.jsonl   metrics
+      graph.onnx      the network without weights, for players without torch; see graph.json
+      episodes/       the episode log
+      checkpoints/, weights/, tensorboard/
+      run.lock        held by the process that trains the run
+      unpacked        marks a run that came from a pack; see zerofleet.runs.game
 
-A run that exists is resumed. One process has a run at a time; when it dies, however it dies,
-the next can have it.
+Training an existing run resumes it. One process at a time holds a run; when it dies, however it
+dies, the next one can take the lock.
 """
 
 import json
@@ -49,22 +50,22 @@ from zerofleet.runs.lock import LOCK, locked
 from zerofleet.storage import write_whole
 
 FORMAT = 2
-"""Of a run folder. It changes when older folders can no longer be resumed."""
+"""Version of the run folder. It changes when older folders can no longer be resumed."""
 
 FACTS, CONFIG, UNPACKED = "run.json", "config.yaml", "unpacked"
 MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
-"""What a folder holds before it is a run."""
+"""What a folder may hold before it is a run."""
 
 BEST = "best"
-"""No run is called so: it names the weights that come with zerofleet."""
+"""Names the shipped weights, so no run may have this name."""
 
 OPPONENTS = "rating.opponents"
 FIXED_SECTION = "network"
-"""Settings that a run keeps for good, as it does its game."""
+"""Settings that a run cannot change, as it cannot change its game."""
 
 
 class RunFacts(BaseModel):
-    """What run.json holds."""
+    """The contents of run.json."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -83,20 +84,20 @@ class RunFacts(BaseModel):
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder and what it is."""
+    """A run folder and its facts."""
 
     folder: Path
     facts: RunFacts
     is_foreign: bool = False
-    """It came out of a pack, and what it names was not confirmed yet."""
+    """It came from a pack, and the user has not yet confirmed the code that it names."""
 
     @property
     def name(self) -> str:
         return self.folder.name
 
     def game(self, named: Game | None = None) -> Game:
-        """What it plays. A custom game that is gone or has changed is refused, and so is one that
-        came out of a pack, unless it is the one that the user has `named`."""
+        """The game of the run. Rejects a custom game that is missing or has changed, and one that
+        came from a pack unless it is the game that the user `named`."""
         return game_of_run(self.folder, self.facts.played, named, self.is_foreign)
 
     @property
@@ -116,26 +117,26 @@ class Run:
         return self.folder / "weights"
 
 
-# ---- finding
+# ---- reading
 
 
 def runs_folder() -> Path:
-    """Where runs are: $ZEROFLEET_RUNS, else runs/ in the current folder."""
+    """The folder of all runs: $ZEROFLEET_RUNS, else runs/ in the current folder."""
     return Path(os.environ.get("ZEROFLEET_RUNS") or "runs")
 
 
 def run_names() -> list[str]:
-    """The runs there are."""
+    """The names of all runs."""
     return sorted(path.parent.name for path in runs_folder().glob(f"[!.]*/{FACTS}"))
 
 
 def find(name: str) -> Run:
-    """A run that exists."""
+    """The run of this name; Unsupported if there is none."""
     return read_run(folder_of(name))
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a run that exists, damaged or not."""
+    """The folder of an existing run, damaged or not."""
     if name not in run_names():
         known = unknown_name("run", name, run_names())
         raise Unsupported(f"{known} (in {runs_folder()})")
@@ -143,7 +144,7 @@ def folder_of(name: str) -> Path:
 
 
 def read_run(folder: Path) -> Run:
-    """What a run folder says of itself. One of another format is refused."""
+    """Reads run.json. Rejects another format."""
     path = folder / FACTS
     try:
         text = path.read_text()
@@ -151,7 +152,7 @@ def read_run(folder: Path) -> Run:
         if isinstance(found, dict) and found.get("format", FORMAT) != FORMAT:
             raise Unsupported(
                 f"{folder} has run format {found['format']}; this zerofleet reads {FORMAT}. "
-                "Its weights can begin a new run: train GAME --from file:PATH, one of its weights/"
+                "Its weights can start a new run: train GAME --from file:PATH, one of its weights/"
             )
         facts = RunFacts.model_validate_json(text)
         return Run(folder, facts, is_foreign=(folder / UNPACKED).exists())
@@ -163,7 +164,7 @@ def read_run(folder: Path) -> Run:
         raise BadBytes(f"{path} is damaged: {error}") from None
 
 
-# ---- having
+# ---- creating and changing
 
 
 def config_for(
@@ -174,10 +175,10 @@ def config_for(
     overrides: Sequence[str | Override] = (),
     options: Mapping[str, int | str] | None = None,
 ) -> Config:
-    """The settings to train a run with: a new one's from its preset, an old one's its own.
+    """The settings to train a run with: a preset's for a new run, its own for an existing one.
 
-    An old run changes to another preset or file only where one is named. Settings of others, in a
-    file or out of a pack, start no program: opponents that are programs must be among `overrides`.
+    An existing run changes to another preset or file only if one is named. Settings from a file or
+    a pack start no program: opponents that are programs must be among `overrides`.
     """
     if preset is not None and path is not None:
         raise BadText(
@@ -198,20 +199,20 @@ def setting_name(override: str | Override) -> str:
 
 
 def refuse_programs(path: Path, config: Config) -> None:
-    """Raises Inconsistent where the settings of a file start a program."""
+    """Raises Inconsistent if the settings of a file would start a program."""
     programs = programs_among(config.rating.opponents)
     if programs:
         raise Inconsistent(
-            f"{path} may be of others, and its {OPPONENTS} would start {', '.join(programs)}; name "
+            f"{path} is not trusted, and its {OPPONENTS} would start {', '.join(programs)}; name "
             f"the opponents that you want: --set '{OPPONENTS}=[…]'"
         )
 
 
 @contextmanager
 def create_or_open(name: str, config: Config) -> Iterator[Run]:
-    """Has a run for as long as the context lasts: a new one, or the one of that name.
+    """Creates a run, or opens the existing one, and holds its lock inside this context.
 
-    A run keeps its game and network; others are refused. One that exists is left as it is until
+    A run keeps its game and network; others are rejected. An existing run is unchanged until
     `keep_settings`.
     """
     folder = new_folder(name)
@@ -220,7 +221,7 @@ def create_or_open(name: str, config: Config) -> Iterator[Run]:
             run = read_run(folder)
             refuse_other_game(run.folder, run.facts.played, config.game)
             refuse_other_network(run, config)
-            # Only a custom game can have moved. Whoever made the config has named it.
+            # Only a custom game can have moved, and the user has named it in this config.
             facts = run.facts.model_copy(update={"game": config.game.name})
             yield replace(run, facts=facts, is_foreign=False)
         else:
@@ -228,8 +229,8 @@ def create_or_open(name: str, config: Config) -> Iterator[Run]:
 
 
 def keep_settings(run: Run, config: Config, say: Callable[[str], None] = print) -> None:
-    """Writes down with what a run is resumed: settings that differ from its own, each said, and
-    where its game is. From then on the run is the user's own, wherever it came from."""
+    """Stores the settings with which a run is resumed, printing each change, and the place of its
+    game. From then on the run is trusted, wherever it came from."""
     changes = differences(read(run.config_path), config)
     if changes:
         write_whole(run.config_path, config.to_yaml().encode())
@@ -245,13 +246,13 @@ def keep_facts(run: Run) -> None:
 
 
 def set_source(name: str, source: str) -> Run:
-    """Lets a run play the custom game at a source, which must be the one that it was begun with."""
+    """Sets the place of a run's custom game. The rules must be those the run started with."""
     folder = folder_of(name)
     with locked(folder):
         run = read_run(folder)
         if not is_source(source) or not is_source(run.facts.game):
             raise Inconsistent(
-                f"{folder} is a run of {run.facts.game}; only a custom game has a place"
+                f"{folder} is a run of {run.facts.game}; only a custom game has a source"
             )
         source = absolute(source)
         refuse_code_of_runs(folder, source)
@@ -264,33 +265,31 @@ def set_source(name: str, source: str) -> Run:
 
 
 def check_name(name: str) -> str:
-    """A name that a run can have."""
+    """Returns the name if a run can have it, else raises BadText."""
     if name == BEST:
-        raise BadText(
-            f"a run cannot be called {BEST!r}: that names the weights that come with zerofleet"
-        )
+        raise BadText(f"a run cannot be called {BEST!r}: that names the shipped weights")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise BadText(
-            f"a run cannot be called {name!r}: letters, digits, '.', '_' and '-' are allowed, and "
-            "a letter or digit comes first"
+            f"a run cannot be called {name!r}: use letters, digits, '.', '_' and '-', and begin "
+            "with a letter or digit"
         )
     return name
 
 
 def new_folder(name: str) -> Path:
-    """A folder that is a run, or can become one."""
+    """Creates or returns a folder that is a run or can become one."""
     folder = runs_folder() / check_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise Inconsistent(f"{folder} is in the way: it is no folder; use another name") from None
+        raise Inconsistent(f"{folder} exists and is not a folder; use another name") from None
     except OSError as error:
         raise Inconsistent(
-            f"{folder} cannot be made: {error.strerror}; ZEROFLEET_RUNS says where runs go"
+            f"{folder} cannot be created: {error.strerror}; ZEROFLEET_RUNS sets where runs go"
         ) from None
     present = {path.name for path in folder.iterdir()}
     if FACTS not in present and present - MADE_FIRST:
-        raise Inconsistent(f"{folder} is no run: it has files but no {FACTS}; use another name")
+        raise Inconsistent(f"{folder} is not a run: it has files but no {FACTS}; use another name")
     return folder
 
 
@@ -316,13 +315,13 @@ def refuse_other_network(run: Run, config: Config) -> None:
     for name, (old, new) in differences(read(run.config_path), config).items():
         if name.partition(".")[0] == FIXED_SECTION:
             raise Inconsistent(
-                f"{run.folder} was begun with {name}={old}, which cannot become {new}; use another "
-                "name"
+                f"{run.folder} was started with {name}={old}, which cannot become {new}; use "
+                "another name"
             )
 
 
 def remove(name: str) -> None:
-    """Removes a run that nobody has, with all that is in it."""
+    """Removes a run that no process holds, with everything in it."""
     folder = folder_of(name)
     if folder.is_symlink():
         raise Inconsistent(f"{folder} is a link to {folder.readlink()}; remove the link by hand")

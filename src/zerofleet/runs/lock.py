@@ -1,6 +1,6 @@
-"""Who has a run: one process at a time. When it dies, however it dies, the next can have it.
+"""The lock of a run folder: one process at a time. It ends with its process, however that ends.
 
-A run that cannot be written, such as one on a read-only medium, can still be read undisturbed.
+A run on a read-only disk can be locked for reading.
 """
 
 import fcntl
@@ -17,12 +17,12 @@ LOCK = "run.lock"
 
 
 class RunInUse(ZerofleetError):
-    """Another process has this run."""
+    """Another process holds this run's lock."""
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keeps other processes from having the run in a folder."""
+    """Holds the exclusive lock of the run in a folder."""
     with (folder / LOCK).open("a+") as file:
         take(file, folder, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink == 0:
@@ -31,14 +31,14 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             os.write(file.fileno(), f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         except OSError as error:
-            error.filename = file.name  # a write does not say which file it was for
+            error.filename = file.name  # the error of a write names no file
             raise
         yield
 
 
 @contextmanager
 def undisturbed(folder: Path) -> Iterator[None]:
-    """The same for whoever only reads the run, which may lie where nothing can be written."""
+    """The same for readers; the run may be on a read-only disk."""
     path = folder / LOCK
     if os.access(folder, os.W_OK):
         with locked(folder):
@@ -48,7 +48,7 @@ def undisturbed(folder: Path) -> Iterator[None]:
             take(file, folder, fcntl.LOCK_SH)
             yield
     else:
-        yield  # whoever has a run has written that file
+        yield  # no lock file: no process holds the run
 
 
 def take(file: IO[str], folder: Path, kind: int) -> None:

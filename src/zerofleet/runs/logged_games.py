@@ -1,7 +1,7 @@
-"""The games that a run has logged, read while it may still be training.
+"""Reads the games in a run's episode log. The run may still be training.
 
-A log keeps the newest games: files that are too old are removed as new ones are written. Files are
-read one by one, so a log can be larger than the memory.
+The log keeps the newest games: old files are removed as new ones are written. Files are read one
+by one, so a log may exceed memory.
 """
 
 import math
@@ -21,24 +21,24 @@ from zerofleet.replay.segment import (
 )
 
 TRUNCATED = "truncated"
-"""The result of a game that came to max_plies."""
+"""The result of a game that reached max_plies."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a player chose, and what the search before it had found."""
+    """A player's action, and the result of the search that chose it."""
 
     position: Position
     action: int
     kind: str
-    """How it was searched; see zerofleet.games.Event."""
+    """The kind of search; see zerofleet.games.Event."""
     version: int
-    """Step of the weights that evaluated."""
+    """Training step of the weights."""
     num_simulations: int
     policy: dict[int, float]
-    """The policy target by action; empty without a full search."""
+    """Policy target by action; empty without a full search."""
     value_to_move: float | None
-    """Expected reward that the search found; None without a search."""
+    """Expected reward at the root; None without a search."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class LoggedGame:
     """One game of a run."""
 
     number: int
-    """Games that the run had logged before it."""
+    """Position in the log: the number of games before it."""
     episode: Episode
     game: Game
     run: str
 
     @property
     def id(self) -> str:
-        """Unique: the worker, and its number for the game."""
+        """Unique id: worker and sequence number."""
         return f"{self.worker:x}-{self.episode.sequence}"
 
     @property
@@ -62,26 +62,26 @@ class LoggedGame:
 
     @property
     def version(self) -> int:
-        """Step of the newest weights that played in it."""
+        """Training step of the newest weights that played in it."""
         return max((event.version for event in self.episode.events), default=0)
 
     @property
     def result(self) -> str:
-        """How it ended for the first player, as the game's outcomes are called; or `truncated`."""
+        """The first player's outcome by name, or `truncated`."""
         outcome = self.episode.outcome_first_player
         return self.game.outcomes[outcome].name if outcome >= 0 else TRUNCATED
 
     @property
     def num_plies(self) -> int:
-        """Actions and chance outcomes."""
+        """Number of actions and chance outcomes."""
         return len(self.episode.events)
 
     def positions(self) -> list[Position]:
-        """The positions before each ply, then the last one."""
+        """The position before each ply, then the final one."""
         return self.episode.positions(self.game)
 
     def decisions(self) -> Iterator[Decision]:
-        """What the players chose; chance is left out."""
+        """The players' decisions, without chance."""
         rewards = [outcome.reward for outcome in self.game.outcomes]
         for position, event in zip(self.positions(), self.episode.events, strict=False):
             if event.kind == "chance":
@@ -105,13 +105,13 @@ class LoggedGame:
 
 
 class LoggedGames:
-    """The games of a log that are still there, oldest first; reversed() gives the newest first."""
+    """The games in a log, oldest first; reversed() gives the newest first."""
 
     def __init__(self, folder: Path, game: Game, run: str) -> None:
         self.game = game
         self.run = run
         self.faults: dict[Path, str] = {}
-        """Damage in the files that were read, which is left out."""
+        """Damage in the files read so far; damaged games are skipped."""
         self._folder = folder
 
     def __iter__(self) -> Iterator[LoggedGame]:
@@ -122,21 +122,21 @@ class LoggedGames:
             yield from self._decoded(reversed(list(self._games_in(path))))
 
     def find(self, text: str) -> LoggedGame:
-        """The game of this id, or of this number."""
+        """The game with this id or number."""
         for played in reversed(self):
             if text in (played.id, str(played.number)):
                 return played
         raise Unsupported(
-            f"no game {text} is in the log of {self.run}; it keeps the newest ones: "
+            f"no game {text} in the log of {self.run}, which keeps the newest games; "
             f"`zerofleet runs games {self.run}` lists them"
         )
 
     def newest(self, most: int) -> list[LoggedGame]:
-        """At most so many of the newest games, oldest of them first."""
+        """The newest games, at most `most`, oldest first."""
         return list(islice(reversed(self), most))[::-1]
 
     def sampled(self, most: int) -> list[LoggedGame]:
-        """At most so many games, spread evenly over all of them, oldest first."""
+        """At most `most` games, evenly spread over the log, oldest first."""
         stride = max(1, math.ceil(sum(1 for _ in self._all()) / most))
         return list(self._decoded(islice(self._all(), 0, None, stride)))
 
@@ -151,10 +151,11 @@ class LoggedGames:
         return chain.from_iterable(map(self._games_in, self._paths()))
 
     def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
-        """The games of a file with their numbers; those behind damage count as if none was lost."""
+        """The games of a file with their numbers; numbers after damage assume that no game was
+        lost."""
         try:
             data = path.read_bytes()
-        except FileNotFoundError:  # training has removed it meanwhile
+        except FileNotFoundError:  # removed by training meanwhile
             return
         faults: list[str] = []
 
@@ -179,7 +180,7 @@ class LoggedGames:
                 on_damage(str(fault))
 
     def _num_before(self, path: Path) -> int:
-        """Games that were logged before a file whose header is damaged, by the file before."""
+        """Games before a file with a damaged header, counted from the previous file."""
         earlier = [each for each in self._paths() if each < path]
         numbers = [number for number, _ in self._games_in(earlier[-1])] if earlier else []
         return numbers[-1] + 1 if numbers else 0

@@ -1,13 +1,13 @@
-"""Packs: a run as files of bounded size, to carry it to another machine.
+"""Packs: a run as files of bounded size, to copy it to another machine.
 
-    c4.pack.json    the list: which run it is, and the size and SHA-256 of each part
+    c4.pack.json    the list: the run's name, and size and SHA-256 of each part
     c4.pack-0001    the parts: together one compressed tar of the run folder
     c4.pack-0002
 
-The list is written last, so a pack without it was never finished. Unpacking checks every part
-before anything is written, takes plain files only and no more bytes than its own limit, and puts
-the run in place when all is there. A pack may be anyone's: the run is marked as unpacked, and what
-it names is not executed before its user has named it too; see zerofleet.runs.game.
+The list is written last, so a pack without it is incomplete. Unpacking verifies every part before
+it writes anything, accepts regular files only, enforces its own size limit, and moves the run into
+place at the end. A pack is not trusted: the run is marked as unpacked, and code that it names is
+not executed until the user names it too; see zerofleet.runs.game.
 """
 
 import errno
@@ -31,17 +31,17 @@ from zerofleet.storage import write_whole
 FORMAT = 1
 LIST_ENDING = ".pack.json"
 DEFAULT_PART_BYTES = 16 << 20
-LEAST_PART_BYTES = 1 << 16
+MIN_PART_BYTES = 1 << 16
 DEFAULT_UNPACKED_BYTES = 16 << 30
-"""Four times what the log of games takes by default."""
-LEAST_FILE_BYTES = 1 << 12
-"""What the smallest file takes of a disk."""
+"""Four times the default size of the episode log."""
+MIN_FILE_BYTES = 1 << 12
+"""Disk space of the smallest file."""
 CHUNK_BYTES = 1 << 20
-"""Read at a time."""
+"""Bytes per read."""
 MAX_HEADER_BYTES = 1 << 16
-"""Of what a tar says of one file: its name, mostly."""
+"""Limit of a tar member's metadata, mostly its name."""
 LEFT_OUT = {LOCK, UNPACKED, "tensorboard", "wandb"}
-"""What a run can make again, or what means nothing elsewhere: no pack holds it."""
+"""Not packed: it can be regenerated, or has no meaning elsewhere."""
 
 
 class Part(BaseModel):
@@ -54,7 +54,7 @@ class Part(BaseModel):
 
 
 class PackList(BaseModel):
-    """What NAME.pack.json holds."""
+    """The contents of NAME.pack.json."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -73,19 +73,18 @@ def pack(
     max_bytes: int = DEFAULT_PART_BYTES,
     leave_out: Collection[Path] = (),
 ) -> list[Path]:
-    """Writes a run that no process has into files of at most so many bytes; the list comes first.
-
-    Files of the run in `leave_out` stay behind.
+    """Packs a run that no process holds, with parts of at most `max_bytes`; returns the files, the
+    list first. Files in `leave_out` are not packed.
     """
-    if max_bytes < LEAST_PART_BYTES:
-        raise BadText(f"a part must have at least {LEAST_PART_BYTES} bytes, got {max_bytes}")
+    if max_bytes < MIN_PART_BYTES:
+        raise BadText(f"a part must have at least {MIN_PART_BYTES} bytes, got {max_bytes}")
     list_path = folder / f"{run.name}{LIST_ENDING}"
     if list_path.exists():
-        raise Inconsistent(f"{list_path} exists already; remove that pack, or pack elsewhere")
+        raise Inconsistent(f"{list_path} already exists; remove that pack, or pack elsewhere")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Inconsistent(f"{folder} cannot be made: {error.strerror}") from None
+        raise Inconsistent(f"{folder} cannot be created: {error.strerror}") from None
     writer = PartWriter(list_path, max_bytes)
     try:
         with undisturbed(run.folder), writer:
@@ -108,23 +107,23 @@ def pack(
 
 
 def wanted_files(folder: Path) -> Iterator[Path]:
-    """The files of a run that belong in a pack, in order of name."""
+    """The files of a run that belong in a pack, sorted by name."""
     for path in sorted(folder.rglob("*")):
         if path.relative_to(folder).parts[0] in LEFT_OUT or path.suffix == ".new":
             continue
         if path.is_symlink():
-            raise Inconsistent(f"{path} is a link; a pack takes plain files and folders only")
+            raise Inconsistent(f"{path} is a link; a pack holds regular files and folders only")
         if path.is_file():
             yield path
 
 
 def without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Who owned a file here means nothing elsewhere."""
+    """Clears the owner, which has no meaning elsewhere."""
     return member.replace(uid=0, gid=0, uname="", gname="", mode=0o644, deep=False)
 
 
 class PartWriter(RawIOBase):
-    """Bytes that go into numbered files, a new one whenever one is full."""
+    """Writes a stream into numbered files of bounded size."""
 
     def __init__(self, list_path: Path, max_bytes: int) -> None:
         self.paths: list[Path] = []
@@ -167,22 +166,22 @@ class PartWriter(RawIOBase):
 def unpack(
     list_path: Path, name: str | None = None, max_bytes: int = DEFAULT_UNPACKED_BYTES
 ) -> Run:
-    """Makes the run of a pack, given by its list, under its own or another name.
+    """Unpacks the run of a pack, given by its list, under its own or another name.
 
-    It takes at most so many bytes of the disk, and never more than are free there.
+    It takes at most `max_bytes` of disk, and never more than is free.
     """
     pack_list = read_list(list_path)
     paths = checked_parts(list_path, pack_list.parts)
     folder = runs_folder() / check_name(name or pack_list.run)
     if folder.exists():
-        raise Inconsistent(f"{folder} exists already; unpack under another name")
+        raise Inconsistent(f"{folder} already exists; unpack under another name")
     beside = runs_folder() / f".unpacking-{uuid.uuid4().hex}"
     beside.mkdir(parents=True)
     try:
         limit = disk_limit(list_path, pack_list, beside, max_bytes)
-        extract(paths, beside, pack_list.unpacked_bytes, limit // LEAST_FILE_BYTES, list_path)
+        extract(paths, beside, pack_list.unpacked_bytes, limit // MIN_FILE_BYTES, list_path)
         if not (beside / FACTS).is_file():
-            raise BadBytes(f"{list_path}: the pack holds no {FACTS}, so it is not of a run")
+            raise BadBytes(f"{list_path}: the pack holds no {FACTS}, so it is not a run")
         read_run(beside)
         write_whole(beside / UNPACKED, f"from {list_path.name}\n".encode())
         beside.rename(folder)
@@ -193,13 +192,13 @@ def unpack(
 
 
 def disk_limit(list_path: Path, pack_list: PackList, folder: Path, max_bytes: int) -> int:
-    """The bytes that a run may take of the disk, which must be enough for what its pack claims."""
+    """The disk space that a run may take; TooLarge if its pack declares more."""
     free_bytes = shutil.disk_usage(folder).free
-    claim = f"{list_path} says that it holds {pack_list.unpacked_bytes:,} bytes"
+    claim = f"{list_path} declares {pack_list.unpacked_bytes:,} bytes; "
     if pack_list.unpacked_bytes > max_bytes:
-        raise TooLarge(f"{claim}; {max_bytes:,} are allowed, and --max-bytes allows more")
+        raise TooLarge(f"{claim}{max_bytes:,} are allowed, and --max-bytes allows more")
     if pack_list.unpacked_bytes > free_bytes:
-        raise TooLarge(f"{claim}; {folder.parent} has room for {free_bytes:,}")
+        raise TooLarge(f"{claim}{folder.parent} has {free_bytes:,} free")
     return min(max_bytes, free_bytes)
 
 
@@ -211,14 +210,14 @@ def read_list(path: Path) -> PackList:
     except OSError as error:
         raise BadText(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError:
-        raise BadBytes(f"{path} is damaged, or not the list of a pack") from None
+        raise BadBytes(f"{path} is damaged or not the list of a pack") from None
     if pack_list.format != FORMAT:
         raise Unsupported(f"{path} has format {pack_list.format}; this zerofleet reads {FORMAT}")
     return pack_list
 
 
 def checked_parts(list_path: Path, parts: Sequence[Part]) -> list[Path]:
-    """The parts of a pack, all there and as they were written."""
+    """The parts of a pack, after checking that all are present and intact."""
     paths = [part_path(list_path, number) for number in range(1, len(parts) + 1)]
     missing = [path.name for path in paths if not path.exists()]
     if missing:
@@ -239,10 +238,9 @@ def checked_parts(list_path: Path, parts: Sequence[Part]) -> list[Path]:
 def extract(
     paths: Sequence[Path], folder: Path, max_bytes: int, max_names: int, list_path: Path
 ) -> None:
-    """Writes the plain files of a pack under a folder, and nothing outside it.
+    """Writes the regular files of a pack under a folder, and nothing outside it.
 
-    What is written is counted, whatever the pack says of its size: bytes, and names of files and
-    folders.
+    It counts the bytes and names that it writes, whatever size the pack declares.
     """
     try:
         with tarfile.open(mode="r|gz", fileobj=PartReader(paths), tarinfo=Member) as tar:
@@ -252,42 +250,42 @@ def extract(
                 if max_names < 0:
                     raise TooLarge(f"{list_path}: the pack holds too many files")
                 source = tar.extractfile(member)
-                assert source is not None  # it is a plain file
+                assert source is not None  # it is a regular file
                 max_bytes -= write_file(source, folder / name, max_bytes, list_path)
     except (tarfile.TarError, zlib.error, EOFError, RecursionError) as error:
         raise BadBytes(f"{list_path}: its parts do not make a run: {error}") from None
 
 
 class Member(tarfile.TarInfo):
-    """What a tar says of a file. The parts that it has of unusual ones are read into memory, so
-    large ones are refused, and so are maps of sparse files, whose size no header says."""
+    """A tar header. Extended headers are read into memory, so large ones are rejected, and so are
+    sparse files, whose maps have no declared size."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         member = super().frombuf(buf, encoding, errors)
         if member.type == tarfile.GNUTYPE_SPARSE:
-            raise BadBytes("a tar with a sparse file is no pack")
+            raise BadBytes("a pack holds no sparse files")
         if member.type not in tarfile.REGULAR_TYPES and member.size > MAX_HEADER_BYTES:
-            raise BadBytes(f"a tar with a header of {member.size:,} bytes is no pack")
+            raise BadBytes(f"a pack holds no tar header of {member.size:,} bytes")
         return member
 
     def _proc_gnusparse_10(self, *_: object) -> None:
-        """Where Python would read the map of a sparse file, however long it is."""
-        raise BadBytes("a tar with a sparse file is no pack")
+        """Overrides the method that would read a sparse map of any length."""
+        raise BadBytes("a pack holds no sparse files")
 
 
 def plain_name(member: tarfile.TarInfo, list_path: Path) -> PurePosixPath:
-    """Where a member goes, inside the run."""
+    """The path of a member inside the run."""
     name = PurePosixPath(member.name)
     is_inside = name.parts and not name.is_absolute() and ".." not in name.parts
-    is_plain = member.isreg() and not member.issparse()
-    if not is_plain or not is_inside or "\0" in member.name or name.parts[0] in LEFT_OUT:
-        raise BadBytes(f"{list_path}: {member.name!r} is no plain file inside the run")
+    is_regular = member.isreg() and not member.issparse()
+    if not is_regular or not is_inside or "\0" in member.name or name.parts[0] in LEFT_OUT:
+        raise BadBytes(f"{list_path}: {member.name!r} is not a regular file inside the run")
     return name
 
 
 def write_file(source: IO[bytes], target: Path, max_bytes: int, list_path: Path) -> int:
-    """Writes a new file of at most so many bytes; gives how many it has."""
+    """Writes a new file of at most `max_bytes`; returns its size."""
     num_bytes = 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -295,19 +293,19 @@ def write_file(source: IO[bytes], target: Path, max_bytes: int, list_path: Path)
             while chunk := source.read(CHUNK_BYTES):
                 num_bytes += len(chunk)
                 if num_bytes > max_bytes:
-                    raise TooLarge(f"{list_path}: the pack holds more than it says")
+                    raise TooLarge(f"{list_path}: the pack holds more than it declares")
                 file.write(chunk)
     except (FileExistsError, NotADirectoryError):
-        raise BadBytes(f"{list_path}: {target.name} is there twice, or in a file") from None
+        raise BadBytes(f"{list_path}: {target.name} is there twice, or inside a file") from None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        raise BadBytes(f"{list_path}: {target.name[:20]}… is too long a name") from None
+        raise BadBytes(f"{list_path}: the name {target.name[:20]}… is too long") from None
     return num_bytes
 
 
 class PartReader(RawIOBase):
-    """The bytes of several files, one after another."""
+    """Reads several files as one stream."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._chunks = (chunk for path in paths for chunk in chunks_of(path))
@@ -334,7 +332,7 @@ def part_path(list_path: Path, number: int) -> Path:
 
 
 def part_of(path: Path) -> Part:
-    """What the list says of a file."""
+    """The list's entry for a file."""
     with path.open("rb") as file:
         return Part(
             num_bytes=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest()

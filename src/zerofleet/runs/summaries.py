@@ -1,4 +1,4 @@
-"""All runs at a glance: how far each is, and how large."""
+"""Summaries of all runs: progress and size."""
 
 import time
 from contextlib import suppress
@@ -13,7 +13,7 @@ from zerofleet.runs.folder import read_run, run_names, runs_folder
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A line of a list of runs."""
+    """One line in the list of runs."""
 
     name: str
     game: str
@@ -22,11 +22,11 @@ class RunSummary:
     age_s: float
     size_bytes: int
     fault: str
-    """What is wrong with its folder; else empty."""
+    """What is wrong with its folder; empty if nothing is."""
 
 
 def list_runs() -> list[RunSummary]:
-    """All runs by name, with how far they are. A damaged one is listed with its fault."""
+    """All runs by name, with their progress. A damaged run is listed with its fault."""
     return [summary(runs_folder() / name) for name in run_names()]
 
 
@@ -41,7 +41,7 @@ def summary(folder: Path) -> RunSummary:
         name=run.name,
         game=game_text(run.facts.game, run.facts.options),
         num_steps=max((record["step"] for record in newest.values()), default=0),
-        # A rating counts games too: its own.
+        # From the status: the `games` of a rating are those of its match.
         num_games=newest.get("status", {}).get("games", 0),
         age_s=time.time() - run.facts.created.timestamp(),
         size_bytes=size_bytes,
@@ -52,6 +52,6 @@ def summary(folder: Path) -> RunSummary:
 def folder_bytes(folder: Path) -> int:
     size_bytes = 0
     for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # a run that is training removes files
+        with suppress(FileNotFoundError):  # training removes files
             size_bytes += path.lstat().st_size if path.is_file() else 0
     return size_bytes
