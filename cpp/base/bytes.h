@@ -1,5 +1,5 @@
-// Writing and reading compact byte strings. The reader is made for untrusted bytes: it never reads
-// past the end, and after the first fault every read gives 0 and `ok()` is false.
+// Writes and reads compact byte strings. The reader is safe on untrusted bytes: it never reads past
+// the end, and after the first fault every read returns 0 and `ok()` is false.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class ByteReader {
     }
     uint16_t u16() { return uint16_t(fixed(2)); }
     uint64_t u64() { return fixed(8); }
-    // Refuses longer forms of a number than the writer's, so that equal values have equal bytes.
+    // Refuses overlong encodings, so that equal values have equal bytes.
     uint64_t varint() {
         uint64_t value = 0;
         for (int shift = 0; shift < 64; shift += 7) {

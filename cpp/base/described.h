@@ -1,4 +1,4 @@
-// A small tree of named values: how a position describes itself to people and to other languages.
+// A tree of named values: how a position describes itself to people and to other languages.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Described {
 
     bool operator==(const Described&) const = default;
 
-    // Null where this is of another kind.
+    // Null if this is of another kind.
     const int64_t* number() const { return std::get_if<int64_t>(&value); }
     const std::string* text() const { return std::get_if<std::string>(&value); }
     const List* list() const { return std::get_if<List>(&value); }

@@ -1,4 +1,4 @@
-// exp, log and sqrt that give the same bits on every machine.
+// exp, log and sqrt that are bit-identical on every machine.
 //
 // The C library's exp and log differ in the last bit between systems; these use only IEEE
 // additions, multiplications and divisions in a fixed order (and must be built with

@@ -1,8 +1,8 @@
 // Sixteen-bit probabilities: numbers in [0, 1] with 11 bits of mantissa and no sign.
 //
-// Like IEEE half precision, with the sign bit spent on the mantissa and the exponents laid where
-// probabilities lie (2^-32 to 1). Converted in software with integer operations, so that every
-// machine rounds alike and nothing is ever subnormal. Patterns are ordered like the numbers.
+// Like IEEE half precision, but the sign bit extends the mantissa and the exponents cover the range
+// of probabilities (2^-32 to 1). Converted in software with integer operations: every machine
+// rounds alike, and nothing is subnormal. Patterns sort like the numbers.
 #pragma once
 
 #include <bit>

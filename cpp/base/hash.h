@@ -1,6 +1,6 @@
 // A 128-bit hash of bytes, the same on every machine (words are read as little-endian).
 //
-// For cache keys, signatures and checks against damage; not a cryptographic hash.
+// For cache keys, signatures and checksums; not cryptographic.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Random numbers that come out the same on every machine.
+// Random numbers that are the same on every machine.
 //
-// xoshiro256** seeded by splitmix64. Nothing of <random> is used: its distributions differ between
-// standard libraries. A stream is a plain value: copy it, and both copies go on alike.
+// xoshiro256** (Blackman and Vigna, 2018) seeded by splitmix64. Not <random>: its distributions
+// differ between standard libraries. A stream is a plain value: copies give the same numbers.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace zf {
 
-// One step of splitmix64: a bijection of 64-bit numbers that looks random.
+// One step of splitmix64: a bijection on 64 bits that mixes well.
 constexpr uint64_t mix64(uint64_t x) {
     x += 0x9e3779b97f4a7c15ULL;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -19,7 +19,7 @@ constexpr uint64_t mix64(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// The seed of a stream that belongs to `seed` and is told apart by `salt`.
+// The seed of an independent stream, derived from `seed` by `salt`.
 constexpr uint64_t derive_seed(uint64_t seed, uint64_t salt) { return mix64(mix64(seed) ^ salt); }
 
 class Rng {
@@ -40,8 +40,7 @@ class Rng {
         return result;
     }
 
-    // Uniform in [0, bound); needs bound > 0. Exactly uniform: the few values that would favour
-    // some results are drawn again.
+    // Uniform in [0, bound), exactly, by rejection (Lemire, 2019). Precondition: bound > 0.
     uint32_t below(uint32_t bound) {
         uint64_t product = uint64_t(uint32_t(next() >> 32)) * bound;
         if (uint32_t(product) < bound) {

@@ -1,5 +1,5 @@
-// A value or the reason why there is none. The core throws no exceptions (WebAssembly builds have
-// none); whoever binds it turns an Error into what its language uses.
+// A value or an error. The core throws no exceptions (WebAssembly builds have none); each binding
+// converts an Error into what its language uses.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace zf {
 
-// `kind` lets callers tell faults apart without reading the text.
+// `kind` lets callers distinguish errors without reading the text.
 struct Error {
     enum class Kind {
-        bad_text,      // a text, option or description that makes no sense
+        bad_text,      // a malformed text, option or description
         illegal,       // an action or call that is not allowed in this position
         truncated,     // bytes end too early
         damaged,       // bytes whose checksum or structure is wrong
@@ -42,7 +42,7 @@ class [[nodiscard]] Result {
     std::variant<T, Error> held_;
 };
 
-// Of what gives no value: done, or the reason why not. `return {};` says that it is done.
+// Without a value: success or an error. `return {};` is success.
 template <>
 class [[nodiscard]] Result<void> {
   public:

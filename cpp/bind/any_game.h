@@ -1,8 +1,8 @@
-// Any game, whichever it is, behind one interface: what Python and WebAssembly hold.
+// Any game behind one interface: what Python and WebAssembly hold.
 //
-// game_of.h implements it for every class that meets the contract of games/game.h, registry.h finds
-// a game by its name. Every call checks what it is given and says what was wrong. The search, the
-// self-play and the records below it know the game's own class and pay nothing for this.
+// game_of.h implements it for every class that meets the contract of games/game.h; registry.h finds
+// a game by name. Every call checks its arguments and reports what was wrong. Search, self-play and
+// records below it are templates on the game's class: no virtual calls in their loops.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include "games/game.h"
 #include "record/replay.h"
 #include "record/rows.h"
+#include "search/afterstates.h"
 #include "search/evaluators.h"
 #include "search/search.h"
-#include "search/turn_ends.h"
 #include "selfplay/group.h"
 
 namespace zf {
@@ -52,11 +52,11 @@ class AnyPosition {
     virtual Result<Described> steps(int64_t id) const = 0;
 };
 
-// A check of a game that is in flight; see games/check.h.
+// A running check of a game; see games/check.h.
 class AnyCheck {
   public:
     virtual ~AnyCheck() = default;
-    // Plays so many more games; gives what was seen in all of them so far.
+    // Plays so many more games; returns the report of all games so far.
     virtual Result<CheckReport> run(int num_games) = 0;
     // Where it is, or was when a game's own code threw: "game 3, ply 5: ".
     virtual const std::string& where() const = 0;
@@ -72,17 +72,16 @@ class AnySearch {
     virtual bool finished() const = 0;
     virtual bool solved() const = 0;
     virtual void stop() = 0;
-    // Writes a leaf's observation, gives the number to answer it by or -1.
+    // Writes a leaf's observation and returns its slot, or -1.
     virtual int gather(uint8_t* observation) = 0;
-    // Needs a number that gather gave and that was not answered yet. False where a number in the
-    // evaluation is not finite.
+    // Precondition: the slot is in flight. False if a number in the evaluation is not finite.
     virtual bool absorb(int slot, const Evaluation& evaluation) = 0;
     // Searches with an evaluator of the core for at most so many leaves.
     virtual void run(CoreEvaluator& evaluator, int num_leaves) = 0;
     virtual RootResult result() = 0;
 };
 
-// What came of games between two players who choose at random.
+// Results of games between random players.
 struct RandomGames {
     int64_t num_games = 0;
     int64_t num_plies = 0;
@@ -94,7 +93,7 @@ class AnyGame {
   public:
     virtual ~AnyGame() = default;
     const Facts& facts() const { return *facts_; }
-    // Shared with everything the game makes, which may so outlive the game.
+    // Shared with everything the game makes, which may outlive the game.
     const std::shared_ptr<const Facts>& shared_facts() const { return facts_; }
     // All options with their values, in the order in which the game names them.
     const OptionValues& options() const { return options_; }
@@ -107,9 +106,9 @@ class AnyGame {
     virtual std::unique_ptr<AnyCheck> make_check(uint64_t seed) const = 0;
     virtual std::unique_ptr<AnySearch> make_search() const = 0;
     virtual RandomGames random_games(int64_t num_games, uint64_t seed) const = 0;
-    // Adds where the turn of the player to move can lead; see search/turn_ends.h.
-    virtual Result<void> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
-                                       TurnEnds& ends) const = 0;
+    // Adds the afterstates of the turn of the player to move; see search/afterstates.h.
+    virtual Result<void> add_afterstates(const AnyPosition& position, uint64_t seed, int num_draws,
+                                         Afterstates& afterstates) const = 0;
 
     // Group `number` of `num_groups`, each of `num_games` games; see selfplay/group.h. The group
     // must not outlive the game's facts.
@@ -117,10 +116,10 @@ class AnyGame {
                                                  std::shared_ptr<EvaluationCache> cache,
                                                  uint32_t number, uint32_t num_groups,
                                                  uint32_t num_games) const = 0;
-    // The record of a game that was played without a record: what new_position(seed) gave, and the
-    // actions and chance outcomes since. It must be over, or have come to max_plies.
+    // The episode of new_position(seed) and the actions and chance outcomes played since. The game
+    // must be over, or at max_plies.
     virtual Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const = 0;
-    // Records; see record/replay.h. They must be of this game with these options.
+    // Episodes; see record/replay.h. They must be of this game with these options.
     virtual Result<void> verify(const Episode& episode) const = 0;
     virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;
     virtual Result<TrainingRows> training_rows(const Episode& episode,

@@ -1,5 +1,5 @@
-// The interface of any_game.h, implemented for a class that meets the contract of games/game.h, and
-// the entry by which such a game is made.
+// Implements any_game.h for a class that meets the contract of games/game.h, and its registry
+// entry.
 #pragma once
 
 #include <optional>
@@ -189,13 +189,13 @@ class GameOf final : public AnyGame {
         }
         return games;
     }
-    Result<void> add_turn_ends(const AnyPosition& position, uint64_t seed, int num_draws,
-                               TurnEnds& ends) const override {
+    Result<void> add_afterstates(const AnyPosition& position, uint64_t seed, int num_draws,
+                                 Afterstates& afterstates) const override {
         if (position.to_move() == kOver || position.to_move() == kChance)
             return Error{Error::Kind::illegal,
                          "no player is to move: there is no turn (" + facts().name + ")"};
         const P& start = static_cast<const PositionOf<P>&>(position).position();
-        return zf::add_turn_ends(start, facts(), seed, num_draws, ends);
+        return zf::add_afterstates(start, facts(), seed, num_draws, afterstates);
     }
 
     std::unique_ptr<AnyGroup> make_group(const SelfPlayOptions& options,

@@ -1,9 +1,9 @@
 // A game written in Python as a game of the core: the same search, check and records serve it.
 //
-// The user's class has the method names of games/game.h; zerofleet/games/custom.py says which it
-// needs and has checked that they are there. Everything it answers is checked here, and a wrong
-// answer is an error that names the method. Exceptions in the user's code pass through the core as
-// they are: whatever was being built is dropped. Needs the interpreter's lock throughout.
+// The user's class has the method names of games/game.h; zerofleet/games/custom.py documents them
+// and checks that they exist. Every return value is checked here, and a wrong one is an error that
+// names the method. Exceptions of the user's code propagate through the core. Requires the GIL
+// throughout.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -51,7 +51,7 @@ class PythonGame {
         for (size_t i = 0; i < bytes.size(); ++i) seed |= uint64_t(bytes[i]) << (8 * i);
         return started(own, seed);
     }
-    // Of an instance that the user made and may play on: it is copied.
+    // Of an instance that the user made; a copy, since the user may play it further.
     static PythonGame of_instance(const Options& own, nanobind::handle instance) {
         PythonGame position(own, nanobind::borrow(instance));
         position.held_ = std::make_shared<nanobind::object>(position.copied());
@@ -103,8 +103,8 @@ class PythonGame {
     }
     std::vector<HiddenGroup> hidden_groups(int player) const;
 
-    // Where the class has no to_text: the ids played, after the seed where there is one. A position
-    // that was not played from a start is then told by its str(), which cannot be read back.
+    // Without a to_text of the class: the ids played, after the seed if it takes one. A position
+    // that was not played from a start is then its str(), which cannot be read back.
     std::string to_text() const;
     static Result<PythonGame> from_text(const Options& own, const std::string& text);
     std::string action_text(Action id) const {
@@ -148,7 +148,7 @@ class PythonGame {
         return held_->attr(method)(arguments...);
     }
     int64_t integer(nanobind::handle value, const std::string& what) const {
-        int64_t number;
+        int64_t number = 0;
         if (!nanobind::try_cast(value, number))
             fault(what + " must give whole numbers, got " + repr(value));
         return number;
@@ -192,7 +192,7 @@ inline int PythonGame::chance_outcomes(ChanceOutcome* outcomes) const {
     const nanobind::object given = call("chance_outcomes");
     int count = 0;
     for (const nanobind::handle item : given) {
-        double probability;
+        double probability = 0;
         if (nanobind::len(item) != 2 || !nanobind::try_cast(item[1], probability))
             fault("chance_outcomes() must give pairs of id and probability, got " + repr(item));
         const int64_t id = integer(item[0], "chance_outcomes()");
@@ -212,7 +212,7 @@ inline int PythonGame::chance_outcomes(ChanceOutcome* outcomes) const {
 
 inline int PythonGame::outcome(int player) const {
     const nanobind::object rewards = call("rewards");
-    float reward;
+    float reward = 0;
     if (nanobind::len(rewards) != 2 || !nanobind::try_cast(rewards[player], reward))
         fault("rewards() must give two numbers, one per player, got " + repr(rewards));
     std::string known;

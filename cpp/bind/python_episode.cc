@@ -1,4 +1,4 @@
-// Binds the episode: making and reading it, and playing it again in its game.
+// Binds the episode: recording, decoding and replaying it.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -162,7 +162,7 @@ PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& ep
     } else {
         Result<PackedRows> made = packed;
         {
-            const nb::gil_scoped_release others_may_run;
+            const nb::gil_scoped_release unlocked;
             made = pack(episodes, game, value_lambda);
         }
         packed = value_or_raise(std::move(made));

@@ -9,7 +9,7 @@
 
 namespace zf {
 
-// Needs the interpreter's lock.
+// Precondition: the GIL is held.
 [[noreturn]] inline void raise(const Error& error) {
     const auto class_name = [&] {
         switch (error.kind) {
@@ -41,14 +41,14 @@ inline void set_rules_failed(const std::string& text) {
     PyErr_SetString(type.ptr(), text.c_str());
 }
 
-// Needs the interpreter's lock.
+// Precondition: the GIL is held.
 [[noreturn]] inline void raise_rules_failed(const std::string& text) {
     set_rules_failed(text);
     throw nanobind::python_error();
 }
 
 // What a game's own C++ code throws, as RulesFailed; everything else is left to nanobind. The core
-// itself throws nothing but for want of memory.
+// itself throws nothing but std::bad_alloc.
 inline void translate_rules_failed(const std::exception_ptr& thrown, void*) {
     const auto failed = [](const std::string& what) {
         set_rules_failed("the game's own code threw " + what);

@@ -96,12 +96,12 @@ void bind_game(nb::module_& m) {
                 .format(outcome.name, outcome.reward, outcome.opposite);
         });
 
-    nb::class_<CheckReport>(m, "CheckReport", "What a check of a game has seen.")
+    nb::class_<CheckReport>(m, "CheckReport", "The report of a check.")
         .def_ro("num_games", &CheckReport::num_games)
         .def_ro("num_plies", &CheckReport::num_plies)
         .def_ro("num_truncated", &CheckReport::num_truncated, "Games that reached max_plies.")
         .def_ro("num_resampling_tests", &CheckReport::num_resampling_tests,
-                "Positions in which the draw of what is hidden was compared with a fair one.")
+                "Positions whose sampling of hidden information was tested for fairness.")
         .def_ro("longest", &CheckReport::longest, "Plies of the longest game.")
         .def("__repr__", [](const CheckReport& report) {
             return nb::str(
@@ -111,7 +111,7 @@ void bind_game(nb::module_& m) {
                         report.num_resampling_tests, report.longest);
         });
 
-    nb::class_<PyCheck>(m, "Check", "A check of a game that is in flight.")
+    nb::class_<PyCheck>(m, "Check", "A running check of a game.")
         .def("run", &PyCheck::run, "num_games"_a,
              "Plays so many more games, a multiple of 16; raises at the first fault.")
         .def_prop_ro(
@@ -120,7 +120,7 @@ void bind_game(nb::module_& m) {
     m.def("report_crashes", report_crashes,
           "A process that a game's own code crashes says on standard error where its check was.");
 
-    nb::class_<RandomGames>(m, "RandomGames", "What came of games between random players.")
+    nb::class_<RandomGames>(m, "RandomGames", "Results of games between random players.")
         .def_ro("num_games", &RandomGames::num_games)
         .def_ro("num_plies", &RandomGames::num_plies)
         .def_ro("num_truncated", &RandomGames::num_truncated, "Games that reached max_plies.")
@@ -142,11 +142,12 @@ void bind_game(nb::module_& m) {
             "in_python", [](const PyGame& game) { return game.custom_class.is_valid(); },
             "Whether its rules are a Python class, which threads of the core cannot play.")
         .def_prop_ro("hidden", fact(&Facts::hidden), "Whether a player does not see everything.")
-        .def_prop_ro("c_puct", fact(&Facts::c_puct), "Exploration that suits this game.")
+        .def_prop_ro("c_puct", fact(&Facts::c_puct), "PUCT exploration constant of this game.")
         .def_prop_ro("outcomes", outcomes, "How the game can end for a player.")
-        .def_prop_ro("symmetries", symmetries, nb::rv_policy::automatic,
-                     "Relabellings that the rules do not see, the identity first: pairs of arrays; "
-                     "action i becomes the first's i-th number, observation byte i the second's.")
+        .def_prop_ro(
+            "symmetries", symmetries, nb::rv_policy::automatic,
+            "Symmetries of the rules, the identity first: pairs of arrays; action i becomes "
+            "the first's i-th number, observation byte i the second's.")
         .def(
             "new_position",
             [](const PyGame& game, uint64_t seed) {

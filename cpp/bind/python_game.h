@@ -13,8 +13,8 @@ struct PyGame {
     nanobind::object custom_class = {};  // of a game written in Python
     const void* built = nullptr;  // of a game that a user built: which shared object it is from
 
-    // Runs long work, so that other Python threads and Ctrl-C get their turn meanwhile. The work
-    // may not touch Python, but for a game written in Python, which keeps the lock.
+    // Runs long work without the GIL, so that other Python threads and Ctrl-C get their turn. The
+    // work may not touch Python, except for a game written in Python, which keeps the GIL.
     template <class Work>
     auto run_unlocked(Work work) const {
         if (custom_class.is_valid()) return work();

@@ -90,7 +90,7 @@ void bind_position(nb::module_& m) {
                 value_or_raise(position.core->resample_hidden(player, seed));
             },
             "player"_a, "seed"_a,
-            "Draws anew, uniformly over what is consistent, all that this player cannot see.")
+            "Samples, uniformly over what is consistent, all that this player cannot see.")
         .def("describe", describe, "player"_a = nb::none(),
              "A plain dict; with a player, only what that player may see.")
         .def(
@@ -102,7 +102,7 @@ void bind_position(nb::module_& m) {
             },
             "id"_a,
             "What happens, in order, when this legal action is played: a dict for each step where "
-            "the game tells (Beasty Bar), else an empty list.")
+            "the game gives them (Beasty Bar), else an empty list.")
         .def(
             "action_text",
             [](const PyPosition& position, int64_t id) {

@@ -1,4 +1,4 @@
-// Binds searches, in steps that Python takes, so that Ctrl-C gets through between them.
+// Binds searches, in steps: Python handles Ctrl-C between them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -19,7 +19,7 @@ namespace {
 // Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes.
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The game that all positions are of.
+// The game of all positions.
 const PyGame& game_of_all(const std::vector<const PyPosition*>& positions) {
     if (positions.empty()) raise({Error::Kind::bad_text, "there must be at least one position"});
     for (const PyPosition* position : positions)
@@ -37,8 +37,7 @@ void require_seed_for_each(const std::vector<const PyPosition*>& positions,
                                           std::to_string(positions.size()) + " positions"});
 }
 
-// Many searches of one game, all with the same settings. Each goes its own way: what it finds does
-// not depend on the others.
+// Searches of one game with the same settings. The result of each is independent of the others.
 class PySearchBatch {
   public:
     PySearchBatch(const std::vector<const PyPosition*>& roots, Settings settings,
@@ -81,15 +80,15 @@ class PySearchBatch {
     }
 
     NumpyArray<uint8_t, 2> gather() {
-        if (!leaves_out_.empty())
-            raise({Error::Kind::illegal, "the last leaves were not answered by absorb yet"});
+        if (!leaves_in_flight_.empty())
+            raise({Error::Kind::illegal, "the last leaves still wait for absorb"});
         const size_t num_bytes = game_.core->facts().observation_bytes;
         std::vector<uint8_t> rows_BN;
         game_.run_unlocked([&] {
             for (const auto& search : searches_) gather_from(*search, rows_BN, num_bytes);
         });
-        rows_BN.resize(leaves_out_.size() * num_bytes);
-        return to_numpy<2>(std::move(rows_BN), {leaves_out_.size(), num_bytes});
+        rows_BN.resize(leaves_in_flight_.size() * num_bytes);
+        return to_numpy<2>(std::move(rows_BN), {leaves_in_flight_.size(), num_bytes});
     }
 
     void absorb(Rows policy_logits_BA, Rows outcomes_observer_BO) {
@@ -97,19 +96,19 @@ class PySearchBatch {
         require_shape("outcomes", outcomes_observer_BO, game_.core->facts().outcomes.size());
         const size_t num_good = game_.run_unlocked([&] {
             size_t row = 0;
-            for (; row < leaves_out_.size(); ++row) {
-                const auto& [search, slot] = leaves_out_[row];
+            for (; row < leaves_in_flight_.size(); ++row) {
+                const auto& [search, slot] = leaves_in_flight_[row];
                 const Evaluation answer{&policy_logits_BA(row, 0), &outcomes_observer_BO(row, 0)};
                 if (!search->absorb(slot, answer)) break;
             }
             return row;
         });
-        if (num_good < leaves_out_.size())
+        if (num_good < leaves_in_flight_.size())
             raise({Error::Kind::bad_text,
                    "evaluator: row " + std::to_string(num_good) +
                        " has a number that is not finite, among the outcomes or the "
                        "policy_logits of legal actions"});
-        leaves_out_.clear();
+        leaves_in_flight_.clear();
     }
 
     std::vector<RootResult> results() {
@@ -122,17 +121,17 @@ class PySearchBatch {
     // Adds the search's next leaves; keeps room for one row more than there are leaves.
     void gather_from(AnySearch& search, std::vector<uint8_t>& rows_BN, size_t num_bytes) {
         for (;;) {
-            rows_BN.resize((leaves_out_.size() + 1) * num_bytes);
-            const int slot = search.gather(&rows_BN[leaves_out_.size() * num_bytes]);
+            rows_BN.resize((leaves_in_flight_.size() + 1) * num_bytes);
+            const int slot = search.gather(&rows_BN[leaves_in_flight_.size() * num_bytes]);
             if (slot < 0) return;
-            leaves_out_.emplace_back(&search, slot);
+            leaves_in_flight_.emplace_back(&search, slot);
         }
     }
 
     void require_shape(const std::string& name, const Rows& rows, size_t num_columns) const {
-        if (rows.shape(0) == leaves_out_.size() && rows.shape(1) == num_columns) return;
+        if (rows.shape(0) == leaves_in_flight_.size() && rows.shape(1) == num_columns) return;
         raise({Error::Kind::bad_text, "evaluator: " + name + " must have the shape [" +
-                                          std::to_string(leaves_out_.size()) + ", " +
+                                          std::to_string(leaves_in_flight_.size()) + ", " +
                                           std::to_string(num_columns) + "], got [" +
                                           std::to_string(rows.shape(0)) + ", " +
                                           std::to_string(rows.shape(1)) + "]"});
@@ -140,12 +139,12 @@ class PySearchBatch {
 
     PyGame game_;
     std::vector<std::unique_ptr<AnySearch>> searches_;
-    std::vector<CoreEvaluator> evaluators_;               // one for each search, or none
-    std::vector<std::pair<AnySearch*, int>> leaves_out_;  // of the batch that was handed out
+    std::vector<CoreEvaluator> evaluators_;                     // one for each search, or none
+    std::vector<std::pair<AnySearch*, int>> leaves_in_flight_;  // of the last gather
 };
 
-// Shapes: R ends of turns, N bytes of an observation.
-struct PyTurnEnds {
+// Shapes: R afterstates, N bytes of an observation.
+struct PyAfterstates {
     NumpyArray<uint8_t, 2> observations_RN;
     NumpyArray<int32_t, 1> position_R, action_R, draw_R;
     NumpyArray<float, 1> observer_sign_R;
@@ -153,17 +152,17 @@ struct PyTurnEnds {
     NumpyArray<float, 1> reward_R;
 };
 
-PyTurnEnds turn_ends(const std::vector<const PyPosition*>& positions,
-                     const std::vector<uint64_t>& seeds, int num_draws) {
+PyAfterstates afterstates(const std::vector<const PyPosition*>& positions,
+                          const std::vector<uint64_t>& seeds, int num_draws) {
     const PyGame game = game_of_all(positions);
     require_seed_for_each(positions, seeds);
     if (num_draws < 1) raise({Error::Kind::bad_text, "num_draws must be at least 1"});
-    TurnEnds ends;
+    Afterstates ends;
     std::vector<int32_t> position_R;
     Result<void> added;
     game.run_unlocked([&] {
         for (size_t i = 0; i < positions.size() && added; ++i) {
-            added = game.core->add_turn_ends(*positions[i]->core, seeds[i], num_draws, ends);
+            added = game.core->add_afterstates(*positions[i]->core, seeds[i], num_draws, ends);
             position_R.resize(ends.action.size(), int32_t(i));
         }
     });
@@ -176,7 +175,7 @@ PyTurnEnds turn_ends(const std::vector<const PyPosition*>& positions,
             to_numpy<1>(std::move(ends.draw), {count}),
             to_numpy<1>(std::move(ends.observer_sign), {count}),
             to_numpy<1>(std::move(ends.over), {count}),
-            to_numpy<1>(std::move(ends.reward_of_the_turn), {count})};
+            to_numpy<1>(std::move(ends.reward), {count})};
 }
 
 nb::typed<nb::dict, nb::str, nb::object> analysis_settings() {
@@ -193,7 +192,7 @@ nb::typed<nb::dict, nb::str, nb::object> analysis_settings() {
 
 void bind_search(nb::module_& m) {
     nb::class_<RootResult>(m, "RootResult",
-                           "What a search has found; lists are in the order of `actions`.")
+                           "The result of a search; lists are in the order of `actions`.")
         .def_ro("actions", &RootResult::actions,
                 "The legal ones; chance outcomes at a chance root.")
         .def_ro("visits", &RootResult::visits)
@@ -220,34 +219,35 @@ void bind_search(nb::module_& m) {
              "evaluator is one of the core by name, or None where `gather` and `absorb` are used.")
         .def_prop_ro("finished", &PySearchBatch::finished, "Whether all are.")
         .def("stop", &PySearchBatch::stop, "only_solved"_a = false,
-             "Begins no further simulations of any search, or of those whose root is proven; each "
-             "still ends those in flight, and has one at least. Not for Gumbel roots.")
+             "Starts no further simulations of any search, or of those whose root is proven; those "
+             "in flight still finish, and each search has at least one. Not for Gumbel roots.")
         .def("run", &PySearchBatch::run, "num_leaves"_a,
              "Searches for at most so many leaves of each.")
         .def("gather", &PySearchBatch::gather,
-             "The observations of all leaves to be evaluated next; there may be none this time.")
+             "The observations of the next leaves to evaluate; there may be none this time.")
         .def("absorb", &PySearchBatch::absorb, "policy_logits"_a.noconvert(),
-             "outcomes"_a.noconvert(), "Takes in the answers for the leaves that `gather` gave.")
+             "outcomes"_a.noconvert(), "Takes the evaluations of the leaves of the last `gather`.")
         .def("results", &PySearchBatch::results, "In the order of the positions.");
 
-    nb::class_<PyTurnEnds>(m, "TurnEnds",
-                           "Where turns can lead, one row each; see cpp/search/turn_ends.h.")
-        .def_ro("observations", &PyTurnEnds::observations_RN, nb::rv_policy::automatic,
+    nb::class_<PyAfterstates>(m, "Afterstates",
+                              "Afterstates of turns, one row each; see cpp/search/afterstates.h.")
+        .def_ro("observations", &PyAfterstates::observations_RN, nb::rv_policy::automatic,
                 "[R, observation_bytes]")
-        .def_ro("position", &PyTurnEnds::position_R, nb::rv_policy::automatic,
+        .def_ro("position", &PyAfterstates::position_R, nb::rv_policy::automatic,
                 "[R], index of the position that the turn begins in.")
-        .def_ro("action", &PyTurnEnds::action_R, nb::rv_policy::automatic,
-                "[R], that the turn begins with.")
-        .def_ro("draw", &PyTurnEnds::draw_R, nb::rv_policy::automatic,
-                "[R], number of the hidden state drawn.")
-        .def_ro("observer_sign", &PyTurnEnds::observer_sign_R, nb::rv_policy::automatic,
+        .def_ro("action", &PyAfterstates::action_R, nb::rv_policy::automatic,
+                "[R], the first of the turn.")
+        .def_ro("draw", &PyAfterstates::draw_R, nb::rv_policy::automatic,
+                "[R], number of the sampled hidden state.")
+        .def_ro("observer_sign", &PyAfterstates::observer_sign_R, nb::rv_policy::automatic,
                 "[R], 1 where the observation is that of the player whose turn it was, else -1.")
-        .def_ro("over", &PyTurnEnds::over_R, nb::rv_policy::automatic, "[R], 1: the game is over.")
-        .def_ro("reward", &PyTurnEnds::reward_R, nb::rv_policy::automatic,
+        .def_ro("over", &PyAfterstates::over_R, nb::rv_policy::automatic,
+                "[R], 1: the game is over.")
+        .def_ro("reward", &PyAfterstates::reward_R, nb::rv_policy::automatic,
                 "[R], of the player whose turn it was, where the game is over.");
 
-    m.def("turn_ends", &turn_ends, "positions"_a, "seeds"_a, "num_draws"_a,
-          "Every way to end the turn that each position begins; what is hidden is drawn anew "
+    m.def("afterstates", &afterstates, "positions"_a, "seeds"_a, "num_draws"_a,
+          "The afterstates of the turn that begins in each position; hidden information is sampled "
           "num_draws times.");
 
     nb::class_<SettingFacts>(m, "Setting", "A setting of a search or of self-play.")

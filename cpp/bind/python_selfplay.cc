@@ -45,7 +45,7 @@ class PySelfPlay {
         std::optional<EvaluatorKind> kind;
         if (evaluator) kind = value_or_raise(evaluator_kind(*evaluator));
         if (kind == EvaluatorKind::playout) {
-            cache = nullptr;  // its answers differ each time
+            cache = nullptr;  // its evaluations differ each time
         } else if (!cache) {
             cache = make_cache(options);
         }
@@ -56,7 +56,7 @@ class PySelfPlay {
                                            num_threads, kind, seed);
     }
 
-    // The group's number and its observations, or none within the time.
+    // The group's number and its observations, or none after the timeout.
     std::optional<std::pair<uint32_t, NumpyArray<const uint8_t, 2>>> next_batch(double timeout_s) {
         const auto batch = game_.run_unlocked([&] { return driver_->next_batch(timeout_s); });
         raise_fault();
@@ -120,7 +120,7 @@ class PySelfPlay {
     }
 
     PyGame game_;
-    // Held until the group comes back: the threads read them meanwhile.
+    // Held until the group returns: the threads read them.
     std::vector<std::optional<std::pair<Rows, Rows>>> answers_;
     std::vector<uint32_t> num_rows_;  // of each group's last batch
     std::unique_ptr<Driver> driver_;  // last, so that its threads end before what they read goes
@@ -145,8 +145,8 @@ void bind_selfplay(nb::module_& m) {
         .def_ro("largest_tree_bytes", &SelfPlayCounts::largest_tree_bytes);
 
     nb::class_<EvaluationCache>(m, "EvaluationCache",
-                                "Remembered evaluations, to be shared by drivers of one game whose "
-                                "leaves are answered by the same weights.")
+                                "Cached evaluations, shared by drivers of one game and the same "
+                                "weights.")
         .def(nb::init<uint64_t>(), "num_bytes"_a)
         .def_prop_ro("num_bytes", &EvaluationCache::num_bytes);
 
@@ -159,12 +159,12 @@ void bind_selfplay(nb::module_& m) {
              "evaluator"_a.none(), "seed"_a, "worker"_a, "cache"_a.none() = nb::none(),
              "Without a cache to share it makes one of its own, of `cache_bytes`.")
         .def("next_batch", &PySelfPlay::next_batch, "timeout_s"_a,
-             "(group, observations) to be evaluated, or None within the time. The observations are "
-             "a view into the driver's memory, good until they are answered by `submit`.")
+             "(group, observations) to evaluate, or None after the timeout. The observations are a "
+             "view into the driver's memory, valid until `submit`.")
         .def("submit", &PySelfPlay::submit, "group"_a, "policy_logits"_a.noconvert(),
              "outcomes"_a.noconvert(), "version"_a,
-             "Answers a batch. The arrays must not be written to before the group comes out of "
-             "`next_batch` again.")
+             "Returns the evaluations of a batch. Do not write to the arrays until `next_batch` "
+             "returns the group again.")
         .def("take_episodes", &PySelfPlay::take_episodes,
              "The games finished since the last call, each as bytes.")
         .def("wait_for_episodes", &PySelfPlay::wait_for_episodes, "count"_a, "timeout_s"_a)

@@ -17,7 +17,7 @@ int value_to_move(Connect4Solver& solver, const PyPosition& position) {
     if (position.core->to_move() == kOver)
         raise({Error::Kind::illegal, "the game is over: nobody is to move"});
     const std::string columns = position.core->to_text();
-    const nb::gil_scoped_release others_may_run;
+    const nb::gil_scoped_release unlocked;
     return solver.value_to_move(columns);
 }
 

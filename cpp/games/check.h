@@ -1,7 +1,7 @@
-// Plays random games and checks that a game keeps the contract of game.h.
+// Plays random games and checks that a game meets the contract of game.h.
 //
-// The same check serves the games here and a user's own. It stops at the first fault and says in
-// which game and at which ply it was found.
+// The same check serves built-in and custom games. It stops at the first fault and names its game
+// and ply.
 #pragma once
 
 #include <cmath>
@@ -46,7 +46,7 @@ class GameChecker {
         if (!holds && fault_.empty()) fault_ = where_ + what;
     }
 
-    // Takes what another check has found; an empty text is no fault.
+    // Takes the fault of another check; an empty text is none.
     void refuse(const std::string& fault) { require(fault.empty(), fault); }
 
     void play_one_game(int64_t game) {
@@ -185,11 +185,11 @@ class GameChecker {
         if (!read) return;
         require(same(position, *read) && read->to_text() == text,
                 "the text '" + text + "' is not read back");
-        const Result<P> told = P::from_describe(options_, position.describe(-1));
-        require(bool(told), "from_describe refuses what describe gives" +
-                                (told ? "" : ": " + told.error().text));
-        if (told)
-            require(same(position, *told),
+        const Result<P> described = P::from_describe(options_, position.describe(-1));
+        require(bool(described), "from_describe refuses what describe gives" +
+                                     (described ? "" : ": " + described.error().text));
+        if (described)
+            require(same(position, *described),
                     "from_describe does not give the described position back");
     }
 
@@ -242,7 +242,7 @@ class GameChecker {
         }
     }
 
-    // Needs two positions that look alike to the mover.
+    // Precondition: the mover cannot tell the two positions apart.
     void check_seen_ends(const P& position, const P& other) {
         for (const Action action : legal_actions(position, facts_)) {
             P after = position, other_after = other;

@@ -1,4 +1,4 @@
-// Whether hidden states are drawn fairly.
+// Whether hidden states are sampled fairly.
 #pragma once
 
 #include <functional>
@@ -7,15 +7,15 @@
 
 namespace zf {
 
-// How many ways there are to deal the items of all groups out.
+// The number of ways to deal the items of all groups.
 double num_hidden_states(const std::vector<HiddenGroup>& groups);
 
-// The first item that is twice in its group, as a fault, or an empty text.
+// The fault of the first item that is twice in its group, or an empty text.
 std::string fault_in_items(const std::vector<HiddenGroup>& groups);
 
-// Draws many hidden states, `draw()` giving the groups of one, and compares counts with what is
-// expected of a fair draw: of whole states where there are at most 1,000, else of each item in each
-// slot. The fault found, or an empty text. Needs groups without a fault in their items.
+// Samples many hidden states (`draw()` returns the groups of one) and compares counts with those
+// expected of a fair sample: of whole states if there are at most 1,000, else of each item in each
+// slot. Returns the fault, or an empty text. Precondition: fault_in_items is empty.
 std::string fault_in_draws(const std::vector<HiddenGroup>& groups,
                            const std::function<std::vector<HiddenGroup>()>& draw);
 

@@ -1,4 +1,4 @@
-// Calls that check their preconditions and say what was wrong: what people and other languages use.
+// Calls that check their preconditions and report what was wrong: for people and other languages.
 #pragma once
 
 #include <algorithm>

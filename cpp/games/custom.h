@@ -1,4 +1,4 @@
-// What a custom game need not write: inherit from CustomGame and add what the game is.
+// Defaults for a custom game: inherit from CustomGame and add the rules.
 //
 //     struct MyGame : zf::CustomGame<MyGame> {
 //         static zf::Facts facts(const Options&) { return zf::custom_facts("sticks", 3, 3, 21); }
@@ -12,9 +12,9 @@
 //         static zf::Result<MyGame> from_text(const Options&, const std::string& text);
 //     };
 //
-// game.h says what each must do. Everything else that it asks for is here, for a game without
-// options, deal, chance and hidden state; a game that has one of these writes its own functions of
-// the same names over those here.
+// game.h says what each must do. The rest of its contract is here, for a game without options,
+// deal, chance or hidden information; a game with one of these overrides the functions of the same
+// name.
 #pragma once
 
 #include "games/checked.h"

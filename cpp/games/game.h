@@ -1,8 +1,8 @@
-// The contract that every game meets. Search, records and self-play know games only through it.
+// The contract of a game. Search, records and self-play know games only through it.
 //
 // A game is one class, its position: a plain value, cheap to copy, that holds its options and
-// shares nothing. Two players, 0 and 1, and what one wins the other loses. A player may move
-// several times in a row; nothing may assume that turns alternate.
+// shares nothing. Two players, 0 and 1, zero-sum. A player may move several times in a row; nothing
+// may assume that turns alternate.
 #pragma once
 
 #include <concepts>
@@ -32,8 +32,7 @@ struct ChanceOutcome {
     bool operator==(const ChanceOutcome&) const = default;
 };
 
-// What a game may have at the most. Search has room for no more outcomes, and no episode is read
-// that goes beyond the others.
+// Limits of a game: of search (outcomes) and of episodes (the others).
 inline constexpr int kMaxOutcomes = 8;
 inline constexpr int kMaxPlies = 1 << 16;
 inline constexpr int kMaxNameBytes = 64;  // of a game, of an option and of an option's value
@@ -47,8 +46,7 @@ struct Outcome {
     int opposite;  // index of the outcome that the other player then has
 };
 
-// A relabelling of the board that the rules do not see: old action or observation byte i becomes
-// action[i] or byte[i].
+// A symmetry of the rules: action i becomes action[i], observation byte i becomes byte[i].
 struct Symmetry {
     std::vector<Action> action;
     std::vector<uint16_t> byte;
@@ -63,9 +61,9 @@ struct Facts {
     int max_plies =
         0;  // actions and chance outcomes together; a game that is not over then is truncated
     bool hidden = false;   // a player does not see everything
-    float c_puct = 1.25f;  // exploration that suits this game, see search/options.h
-    // Where something is hidden: what a player sees tells which of its actions end the game at
-    // once, and how.
+    float c_puct = 1.25f;  // PUCT exploration constant of this game, see search/options.h
+    // With hidden information: a player's observation determines which of its actions end the game
+    // at once, and how.
     bool ends_are_seen = false;
     std::vector<Outcome> outcomes;
     std::vector<Symmetry> symmetries;  // the identity first
@@ -79,7 +77,7 @@ struct Facts {
         return largest;
     }
 
-    // Whether an action that wins at once is seen to, and no other can be worth more.
+    // Whether an action that wins at once is known to win, and no other action can be worth more.
     bool takes_immediate_wins() const {
         for (const Outcome& outcome : outcomes)
             if (outcome.reward > 0 && outcome.reward != largest_reward()) return false;

@@ -48,7 +48,7 @@ struct Event {
 struct Episode {
     std::string game;
     OptionValues options;
-    uint64_t worker = 0;  // which start of which worker; with the sequence number the episode's id
+    uint64_t worker = 0;  // one run of one worker; with the sequence number the episode's id
     uint64_t sequence = 0;
     std::vector<uint8_t> start;
     std::vector<Event> events;
@@ -60,8 +60,7 @@ inline constexpr int kPolicyUnit = 4095;
 inline constexpr int kOutcomeUnit = 65535;
 inline constexpr int kSurpriseUnit = 4096;
 
-// What an episode may be at the most, beside the bounds in game.h; whoever reads untrusted bytes is
-// safe from larger ones.
+// The largest episode, beside the bounds in game.h: a limit for readers of untrusted bytes.
 inline constexpr uint64_t kMaxEpisodeBytes = 1 << 22;
 
 // In 1 / unit, rounded, within sixteen bits.
@@ -76,8 +75,8 @@ std::vector<uint16_t> quantise_outcomes(std::span<const float> outcomes);
 
 std::vector<uint8_t> encode(const Episode& episode);
 
-// Reads what `encode` wrote. Any other bytes give an error that names the fault; nothing is
-// allocated that the bytes themselves do not pay for.
+// Reads what `encode` wrote. Any other bytes give an error that names the fault; allocations are
+// bounded by the size of the input.
 Result<Episode> decode(std::span<const uint8_t> bytes);
 
 // For fuzzing: the body without its frame, so that mutations get past the hash.

@@ -1,4 +1,7 @@
-// How the result of a simulation is counted on the nodes and edges it went through.
+// Backup: the value of a simulation, virtual losses and proofs on the nodes and edges of its path.
+//
+// Proofs follow MCTS-Solver (Winands, Björnsson and Saito, 2008), extended to draws and chance
+// nodes.
 #pragma once
 
 #include "search/selection.h"
@@ -8,13 +11,13 @@ namespace zf {
 
 struct PathStep {
     uint32_t node;
-    uint32_t edge;                   // number among the node's edges
-    float provisional_first_player;  // see count_provisionally
+    uint32_t edge;               // number among the node's edges
+    float virtual_first_player;  // see add_virtual_loss
 };
 
-// Marks a node solved if its edges decide it: a won action, or all of them solved. A chance node is
-// worth the expectation of its outcomes; where all are worth the same that value itself, which a
-// sum of rounded weights would miss.
+// Marks a node solved if its edges decide it: one wins, or all are solved. The value of a chance
+// node is the expectation over its outcomes. If they all have the same value, it is exactly that
+// value, which a sum of rounded weights would miss.
 inline bool solve(const Tree& tree, Node& node) {
     if (node.solved) return true;
     const bool chance = node.kind == NodeKind::chance;
@@ -39,8 +42,8 @@ inline bool solve(const Tree& tree, Node& node) {
     return true;
 }
 
-// In how many plies the game is over from a solved node: by its shortest proven win or its longest
-// loss, where chance moves by the longest outcome. Of its edges those worth less do not count.
+// Plies to the end of the game from a solved node: by its shortest proven win or its longest loss;
+// at a chance node, by its longest outcome. Edges of lower value do not count.
 inline uint8_t proof_plies(const Tree& tree, const Node& node) {
     const bool chance = node.kind == NodeKind::chance;
     const bool won = !chance && sign(node.mover) * node.mean_first_player > 0;
@@ -53,8 +56,8 @@ inline uint8_t proof_plies(const Tree& tree, const Node& node) {
     return plies;
 }
 
-// Whether a solved decision node, over in so many plies, continues by this edge: one that is worth
-// what the node is, of wins a shortest, of losses a longest. Draws are all alike.
+// Whether a solved decision node that ends in `plies` continues by this edge: its value is the
+// node's, and it is a shortest win or a longest loss. Draws are all equal.
 inline bool decides(const Node& node, const Edge& edge, uint8_t plies) {
     return edge.solved && edge.mean_first_player == node.mean_first_player &&
            (edge.mean_first_player == 0 || edge.plies_to_end == plies);
@@ -68,14 +71,14 @@ inline void set_solved(Edge& edge, float exact_first_player, uint32_t plies_to_e
 }
 
 inline void move_mean(float& mean_first_player, bool solved, float by) {
-    if (!solved) mean_first_player += by;  // an exact value stays
+    if (!solved) mean_first_player += by;  // a proven value stays
 }
 
-// Passes proofs up the path, from its last edge, as far as they decide nodes. All visits of an edge
-// that is solved count as exact from then on, those of before too: the means above it are moved by
-// what that changes in their sums, up to where a node is solved itself.
-inline void pass_up_proofs(Tree& tree, std::span<const PathStep> path) {
-    float change = 0;  // of the sum of all values that went through the edge
+// Backs proofs up the path, from its last edge, as far as they decide nodes. Once an edge is
+// solved, all its visits count as the proven value, earlier ones included: the means above it move
+// by the change of their sums, up to the first node that is solved itself.
+inline void backup_proofs(Tree& tree, std::span<const PathStep> path) {
+    float change = 0;  // of the sum of all values backed up through the edge
     for (size_t i = path.size(); i-- > 0;) {
         Node& node = tree.node(path[i].node);
         Edge& edge = tree.edge(node, path[i].edge);
@@ -94,8 +97,8 @@ inline void pass_up_proofs(Tree& tree, std::span<const PathStep> path) {
     }
 }
 
-// Counts one visit of this value on every step.
-inline void count_visit(Tree& tree, std::span<const PathStep> path, float value_first_player) {
+// Backs up one visit of this value along the path.
+inline void backup_value(Tree& tree, std::span<const PathStep> path, float value_first_player) {
     for (const PathStep& step : path) {
         Node& node = tree.node(step.node);
         Edge& edge = tree.edge(node, step.edge);
@@ -108,33 +111,36 @@ inline void count_visit(Tree& tree, std::span<const PathStep> path, float value_
     }
 }
 
-// With several leaves out at once a visit is counted on the way down, as a loss for whoever chose
-// it (a roll of dice: as what it was worth before), so that the next simulation looks elsewhere.
-inline void count_provisionally(Tree& tree, PathStep& step) {
+// Virtual loss (Chaslot, Winands and van den Herik, 2008): with several leaves in flight, the
+// descent counts a visit as a loss for the mover (at a chance node: as the edge's mean), so that
+// the next simulation goes elsewhere.
+inline void add_virtual_loss(Tree& tree, PathStep& step) {
     const Node& node = tree.node(step.node);
-    step.provisional_first_player = node.kind == NodeKind::chance
-                                        ? tree.edge(node, step.edge).mean_first_player
-                                        : -sign(node.mover);
-    count_visit(tree, {&step, 1}, step.provisional_first_player);
+    step.virtual_first_player = node.kind == NodeKind::chance
+                                    ? tree.edge(node, step.edge).mean_first_player
+                                    : -sign(node.mover);
+    backup_value(tree, {&step, 1}, step.virtual_first_player);
 }
 
-// Puts the true value in the place of the provisional one. Where an edge within the path was solved
-// meanwhile, its visits count as exact already, this one too, and the sums above have moved by the
-// exact value less its provisional one: what is left there is the provisional one.
-inline void settle(Tree& tree, std::span<const PathStep> path, float value_first_player) {
+// Replaces the virtual loss by the true value. If an edge within the path was solved meanwhile, all
+// its visits already count as the proven value, this one included, and the sums above it have moved
+// by the proven value minus the virtual one: what remains to be replaced there is the virtual
+// value.
+inline void replace_virtual_loss(Tree& tree, std::span<const PathStep> path,
+                                 float value_first_player) {
     for (size_t i = path.size(); i-- > 0;) {
         const PathStep& step = path[i];
         Node& node = tree.node(step.node);
         Edge& edge = tree.edge(node, step.edge);
-        if (edge.solved && i + 1 < path.size()) value_first_player = step.provisional_first_player;
-        const float change = value_first_player - step.provisional_first_player;
+        if (edge.solved && i + 1 < path.size()) value_first_player = step.virtual_first_player;
+        const float change = value_first_player - step.virtual_first_player;
         move_mean(edge.mean_first_player, edge.solved, change / float(edge.visits));
         move_mean(node.mean_first_player, node.solved, change / float(node.visits));
     }
 }
 
-// Takes a provisional visit back: the simulation ran into a leaf that is out already.
-inline void take_back(Tree& tree, std::span<const PathStep> path) {
+// Removes a virtual loss: the simulation reached a leaf that is already in flight.
+inline void remove_virtual_loss(Tree& tree, std::span<const PathStep> path) {
     for (const PathStep& step : path) {
         Node& node = tree.node(step.node);
         Edge& edge = tree.edge(node, step.edge);
@@ -143,10 +149,10 @@ inline void take_back(Tree& tree, std::span<const PathStep> path) {
         if (edge.visits == 0) {
             move_mean(edge.mean_first_player, edge.solved, -edge.mean_first_player);
         } else {
-            const float gap = edge.mean_first_player - step.provisional_first_player;
+            const float gap = edge.mean_first_player - step.virtual_first_player;
             move_mean(edge.mean_first_player, edge.solved, gap / float(edge.visits));
         }
-        const float gap = node.mean_first_player - step.provisional_first_player;
+        const float gap = node.mean_first_player - step.virtual_first_player;
         move_mean(node.mean_first_player, node.solved, gap / float(node.visits));
     }
 }

@@ -1,15 +1,14 @@
-// Remembers evaluations by what was evaluated: observation bytes, legal actions, weights version.
+// The evaluation cache. Key: observation bytes, legal actions, version of the weights.
 //
-// Entries of any length follow one another in rings of fixed size, so the oldest are overwritten
-// first and memory is bounded. A stored answer is the very one that was given, so a hit changes the
-// cost of a search, never its result, as long as the weights stay. Where they change in the midst
-// of a search, its answers are still kept under the version that it began with: what is found is by
-// the weights of that version or by newer ones.
+// Entries of any length follow one another in ring buffers of fixed size, so memory is bounded and
+// the oldest entries are overwritten first. An entry is the evaluation bit for bit: with unchanged
+// weights a hit changes the cost of a search, never its result. If the weights change during a
+// search, its evaluations are still stored under the version that it began with, so an entry is by
+// the weights of its version or by newer ones.
 //
-// Any number of threads may share a cache, and none ever waits for another. An entry lies in the
-// shard that its key names; who comes to a shard while another thread is at it finds nothing there,
-// or keeps nothing. One thread alone never meets that, so what it finds depends on what it stored
-// and on nothing else.
+// Any number of threads may share a cache, and none ever waits for another. The key picks a shard;
+// a thread that meets another one there misses, or stores nothing. A single thread never meets
+// that, so its hits depend on what it stored alone.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,7 @@ namespace zf {
 
 class EvaluationCache {
   public:
-    // Takes at most so many bytes, but no less than 4 KiB.
+    // At most `num_bytes`, but no less than 4 KiB.
     explicit EvaluationCache(uint64_t num_bytes)
         : shards_(std::clamp(num_bytes / kLeastShardBytes, uint64_t(1), kMostShards)) {
         const uint64_t num_words = std::max<uint64_t>(num_bytes, 4096) / sizeof(uint32_t);
@@ -31,12 +30,12 @@ class EvaluationCache {
         for (Shard& shard : shards_) {
             shard.index.resize(words_each / (kWordsPerPlace + 1), kNone);
             shard.ring_words = uint32_t(words_each - shard.index.size());
-            // Nothing is read before it is written, so memory is taken only as the ring fills.
+            // Nothing is read before it is written: pages are committed only as the ring fills.
             shard.ring = std::make_unique_for_overwrite<uint32_t[]>(shard.ring_words);
         }
     }
 
-    // Can be moved while nobody uses it, not copied.
+    // Movable while no thread uses it; not copyable.
     EvaluationCache(EvaluationCache&&) = default;
     EvaluationCache& operator=(EvaluationCache&&) = default;
 
@@ -99,10 +98,9 @@ class EvaluationCache {
     // The shortest entries, those of few legal actions, take about twelve words.
     static constexpr uint64_t kWordsPerPlace = 8;
 
-    // Lies on cache lines of its own, so that threads at different shards do not disturb each
-    // other.
+    // On cache lines of its own: no false sharing between threads at different shards.
     struct alignas(64) Shard {
-        // Where in the ring the key's entry may be; a newer one takes the place of an older.
+        // Where in the ring the key's entry may be; newer entries replace older ones.
         uint32_t& place(const Hash128& key) { return index[scaled(key.low, index.size())]; }
 
         std::atomic<bool> taken = false;
@@ -111,7 +109,7 @@ class EvaluationCache {
         std::vector<uint32_t> index;
     };
 
-    // Takes a shard that nobody has, and gives it back at its end.
+    // Try-lock of a shard, released at the end of its scope.
     class Visit {
       public:
         explicit Visit(Shard& shard)

@@ -1,4 +1,4 @@
-// What an evaluator answers for one observation, and the form in which a tree keeps it.
+// The evaluation of one observation: as an evaluator returns it and as the tree stores it.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace zf {
 
-// An evaluator's answer. Both views are into the evaluator's memory.
+// What an evaluator returns. Both pointers are into its memory.
 struct Evaluation {
     const float* policy_logits;      // num_actions; only those of legal actions are read
     const float* outcomes_observer;  // num_outcomes probabilities, in the observer's view
 };
 
-// An evaluation as the tree uses it: priors of the legal actions in their order, and outcomes.
+// An evaluation as the tree uses it: outcomes, and the priors of the legal actions in order.
 struct Evaluated {
     float outcomes_observer[kMaxOutcomes] = {};
     std::vector<Half> priors;
 };
 
-// Loops over floats keep eight running results, so that they come out the same, to the bit, with
-// and without vector instructions.
+// Reductions over floats keep eight partial results, so that they are bit-identical with and
+// without SIMD.
 inline constexpr int kLanes = 8;
 
 inline float ordered_sum(const float* values, int count) {
@@ -38,7 +38,7 @@ inline float ordered_sum(const float* values, int count) {
            ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-// Needs count >= 1.
+// Precondition: count >= 1.
 inline float largest_of(const float* values, int count) {
     float most[kLanes];
     for (float& each : most) each = values[0];
@@ -60,7 +60,7 @@ inline bool all_finite(const float* values, int count) {
     return num_bad == 0;
 }
 
-// Replaces logits by probabilities. Needs count >= 1 and finite numbers.
+// Logits to probabilities, in place. Precondition: count >= 1, all finite.
 inline void softmax(float* values, int count) {
     const float largest = largest_of(values, count);
     for (int i = 0; i < count; ++i) values[i] = exact_exp_negative(values[i] - largest);
@@ -68,8 +68,7 @@ inline void softmax(float* values, int count) {
     for (int i = 0; i < count; ++i) values[i] *= scale;
 }
 
-// Priors of the legal actions as halves; every legal action keeps a prior above 0. False where a
-// logit is not finite.
+// Priors of the legal actions as halves, each above 0. False if a logit is not finite.
 inline bool read_priors(const float* policy_logits, std::span<const Action> legal,
                         std::vector<float>& scratch, std::vector<Half>& priors) {
     const int count = int(legal.size());
@@ -82,7 +81,7 @@ inline bool read_priors(const float* policy_logits, std::span<const Action> lega
     return true;
 }
 
-// Outcomes with their rewards, as search needs them.
+// The outcomes of a game with their rewards, scaled to [-1, 1].
 class OutcomeTable {
   public:
     explicit OutcomeTable(const Facts& facts) : count_(int(facts.outcomes.size())) {
@@ -94,17 +93,17 @@ class OutcomeTable {
     }
     int count() const { return count_; }
     float scaled_reward(int outcome) const { return scaled_reward_[outcome]; }
-    // The expected reward of a distribution, in the view it has, divided by the largest reward.
+    // The expected reward of a distribution, in its own view, divided by the largest reward.
     float mean(const float* outcomes) const {
         float sum = 0;
         for (int i = 0; i < count_; ++i) sum += outcomes[i] * scaled_reward_[i];
         return sum;
     }
     // The same distribution in the other player's view.
-    void turn_round(const float* outcomes, float* turned) const {
+    void flip_view(const float* outcomes, float* turned) const {
         for (int i = 0; i < count_; ++i) turned[opposite_[i]] = outcomes[i];
     }
-    // A distribution with the given mean: over the two outcomes whose rewards enclose it.
+    // A distribution with the given mean, over the two outcomes whose rewards bracket it.
     void with_mean(float mean, float* outcomes) const {
         int below = -1, above = -1;
         for (int i = 0; i < count_; ++i) {
@@ -120,7 +119,7 @@ class OutcomeTable {
         outcomes[below] += 1 - share;
         outcomes[above] += share;
     }
-    // Moves a distribution to the given mean: towards the best outcome or the worst.
+    // Shifts a distribution to the given mean, towards the best outcome or the worst.
     void move_mean_to(float mean, float* outcomes) const {
         const float before = this->mean(outcomes);
         int end = 0;
@@ -140,12 +139,11 @@ class OutcomeTable {
     int opposite_[kMaxOutcomes] = {};
 };
 
-// Outcomes found behind each edge of a root, added up in the view of the player who searches, and
-// what was thought of the root itself.
+// The outcome distributions backed up through each edge of a root, summed in the searching player's
+// view, and the evaluation of the root itself.
 class RootOutcomes {
   public:
-    // A root of so many edges, none of which has been visited. `evaluated` is what an evaluator
-    // says of the root.
+    // A root without visits. `evaluated` is the evaluator's outcome distribution of it.
     void begin(int num_outcomes, size_t num_edges, const float* evaluated) {
         num_outcomes_ = num_outcomes;
         sums_.assign(num_edges * num_outcomes, 0);
@@ -155,7 +153,7 @@ class RootOutcomes {
         for (int i = 0; i < num_outcomes_; ++i) sums_[edge * num_outcomes_ + i] += outcomes[i];
     }
     const float* evaluated() const { return evaluated_; }
-    // The distribution over all that was added to an edge; false where that is nothing.
+    // The mean of what was added to an edge; false if nothing was.
     bool mean_of(uint32_t edge, float* outcomes) const {
         const double* sums = &sums_[edge * num_outcomes_];
         double sum = 0;

@@ -1,4 +1,4 @@
-// Evaluators without a network, for tests, baselines and measurements.
+// Evaluators without a network: for tests, baselines and benchmarks.
 #pragma once
 
 #include "base/hash.h"
@@ -7,9 +7,9 @@
 namespace zf {
 
 enum class EvaluatorKind : uint8_t {
-    uniform,  // all actions and all outcomes alike
-    hash,     // fixed arithmetic on the observation: peaked priors, values of all sizes
-    playout,  // one random game from the position: plain Monte Carlo tree search
+    uniform,  // uniform over actions and outcomes
+    hash,     // a fixed hash of the observation: peaked priors, values of all sizes
+    playout,  // one random playout: plain MCTS
 };
 
 class CoreEvaluator {
@@ -30,7 +30,7 @@ class CoreEvaluator {
     }
 
   private:
-    // A 32-bit mixer that vector units can do eight at a time.
+    // A 32-bit mixer that vectorises.
     static uint32_t mix32(uint32_t x) {
         x = (x ^ (x >> 16)) * 0x7feb352dU;
         x = (x ^ (x >> 15)) * 0x846ca68bU;
@@ -54,7 +54,7 @@ class CoreEvaluator {
         for (int i = 0; i < count; ++i) outcomes_[i] /= sum;
     }
 
-    // Games that are truncated count for every outcome alike.
+    // A truncated playout leaves the outcomes uniform.
     template <Game P>
     void play_out(P position, int observer) {
         for (int ply = 0; ply < facts_->max_plies && position.to_move() != kOver; ++ply)

@@ -1,8 +1,7 @@
-// The root of a Gumbel search: which actions are looked at and how often, and what policy results.
-//
-// After "Policy improvement by planning with Gumbel" (Danihelka et al., 2022): candidates are drawn
-// without replacement by logit plus Gumbel noise, sequential halving spends the simulations on
-// them, and the improved policy adds the values found to the logits.
+// The root of a Gumbel AlphaZero search ("Policy improvement by planning with Gumbel", Danihelka et
+// al., 2022): candidates are sampled without replacement by logit plus Gumbel noise, sequential
+// halving spends the simulations on them, and the improved policy adds the completed Q-values to
+// the logits.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +13,33 @@
 
 namespace zf {
 
-// Sequential halving: every round gives all candidates left the same number of visits and then
-// drops half of them; those dropped are the ones that fall behind in visits.
+// Sequential halving (Karnin, Koren and Somekh, 2013): every round visits each remaining candidate
+// equally often, then drops half of them. Dropped candidates are those that fall behind in visits.
 class HalvingSchedule {
   public:
-    // Plans for at least one candidate.
+    // Precondition: num_candidates >= 1.
     void begin(uint32_t num_candidates, uint32_t num_simulations);
-    // How many visits the candidate to be visited in this simulation has had. Needs a plan for at
-    // least one simulation.
+    // Visits that the candidate of this simulation already has. Precondition: begun with at least
+    // one simulation.
     uint32_t visits_before(uint32_t simulation) const;
 
   private:
     struct Round {
-        uint32_t first_simulation, num_candidates, visits;  // visits that each candidate left has
+        uint32_t first_simulation, num_candidates, visits;  // visits: of each remaining candidate
     };
     std::vector<Round> rounds_;
 };
 
-// How many actions a budget can tell apart: at least 16, and more if each then still gets a visit
-// in every round of halving.
+// How many root actions to consider: at least 16, and more if each still gets a visit in every
+// round of halving.
 uint32_t num_candidates(const SearchOptions& options, uint32_t num_legal);
 
 // Statistics of one root action, in the order of the legal actions.
 struct RootAction {
     float logit;  // of the prior
     float prior;
-    float gumbel;  // noise; actions that are no candidates are not visited
-    bool candidate;
+    float gumbel;    // Gumbel noise
+    bool candidate;  // the others are not visited
 };
 
 class GumbelRoot {
@@ -51,21 +50,21 @@ class GumbelRoot {
     uint32_t select(uint32_t simulation, std::span<const uint32_t> visits,
                     std::span<const float> values_to_move, float root_value_to_move);
 
-    // The candidate that came through, once the simulations are spent, of those in play (see
-    // improved_policy); where no candidate is in play, the best of the other actions.
+    // The candidate that survives halving, of those in play (see improved_policy); without a
+    // candidate in play, the best other action.
     uint32_t best(std::span<const uint32_t> visits, std::span<const float> values_to_move,
                   float root_value_to_move, std::span<const uint8_t> in_play);
 
-    // softmax(logits + what the values found say), over the actions in play; no noise in it. At
-    // least one has to be in play: those that proofs leave.
+    // softmax(logits + scaled completed Q-values), without noise, over the actions in play: those
+    // that proofs do not rule out. Precondition: at least one is.
     void improved_policy(std::span<const uint32_t> visits, std::span<const float> values_to_move,
                          float root_value_to_move, std::span<const uint8_t> in_play,
                          std::vector<float>& policy);
 
-    // How much of the root's own evaluation the value of a policy has, and in `shares` how much of
-    // the value of each visited action. An action counts as its visits and one more of the mixed
-    // value: the mean of the candidate that came through is too high, as the best of several noisy
-    // ones is, and for an action without visits the mixed value is all there is.
+    // The root value of a policy as weights: returns that of the root's own evaluation, `shares`
+    // are those of the visited actions' values. Each action counts as its visits plus one of the
+    // mixed value: the mean of the surviving candidate is biased upwards, as the maximum of noisy
+    // means is, and an unvisited action has nothing but the mixed value.
     float value_shares(std::span<const uint32_t> visits, std::span<const float> policy,
                        std::vector<float>& shares) const;
 
@@ -75,8 +74,8 @@ class GumbelRoot {
     float noisy_logit(uint32_t i) const { return actions_[i].gumbel + actions_[i].logit; }
     float score(uint32_t i) const { return noisy_logit(i) + bonus_[i]; }
 
-    // Fills bonus_: values found, or for unvisited actions a mix of the root's own value and the
-    // prior-weighted values of the visited ones, scaled up with the visits they rest on.
+    // Fills bonus_ with the scaled completed Q-values. An unvisited action gets the mixed value: of
+    // the root's evaluation and the prior-weighted values of the visited actions.
     void completed_values(std::span<const uint32_t> visits, std::span<const float> values_to_move,
                           float root_value_to_move);
 

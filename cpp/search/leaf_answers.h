@@ -1,4 +1,4 @@
-// The answers to a search's leaves: looked for in a cache, else taken from an evaluator and kept.
+// The evaluations of a search's leaves: from the cache, or from an evaluator and then cached.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class LeafAnswers {
           num_outcomes_(int(facts.outcomes.size())),
           observation_(facts.observation_bytes) {}
 
-    // A search of so many simulations, evaluated by that version of the weights. The cache may be
-    // null: then only priors of opponents are remembered.
+    // `version` is that of the weights that evaluate. The cache may be null: then only opponents'
+    // priors are cached.
     void begin(uint32_t num_simulations, uint64_t version, EvaluationCache* cache) {
         version_ = version;
         cache_ = cache;
@@ -28,23 +28,23 @@ class LeafAnswers {
             own_cache_.emplace(std::min(kMostOwnCacheBytes, num_simulations * 512ULL));
     }
 
-    // Looks for the priors that an opponent's node lacks.
+    // Looks up the priors of an opponent's node for the sampled hand.
     bool find_priors(Simulation<P>& simulation) {
         simulation.position.observe(simulation.observer, observation_.data());
         simulation.key = EvaluationCache::key(observation_, simulation.legal, version_);
         return prior_cache()->find(simulation.key, num_outcomes_, simulation.evaluated);
     }
 
-    // Writes the leaf's observation; true if its answer was found.
+    // Writes the leaf's observation; true on a cache hit.
     bool find(Simulation<P>& simulation, uint8_t* observation) {
         simulation.position.observe(simulation.observer, observation);
-        if (is_for_priors(simulation) || !cache_) return false;  // find_priors has looked
+        if (is_for_priors(simulation) || !cache_) return false;  // find_priors already missed
         simulation.key = EvaluationCache::key({observation, size_t(facts_->observation_bytes)},
                                               simulation.legal, version_);
         return cache_->find(simulation.key, num_outcomes_, simulation.evaluated);
     }
 
-    // Reads an evaluator's answer. False, and nothing is kept, where a number is not finite.
+    // Reads an evaluation. False, and nothing is cached, if a number is not finite.
     bool take(const Evaluation& evaluation, Simulation<P>& simulation) {
         const float* outcomes = evaluation.outcomes_observer;
         std::copy_n(outcomes, num_outcomes_, simulation.evaluated.outcomes_observer);
@@ -70,7 +70,7 @@ class LeafAnswers {
     std::vector<uint8_t> observation_;  // scratch
     std::vector<float> scratch_;
     EvaluationCache* cache_ = nullptr;
-    std::optional<EvaluationCache> own_cache_;  // for priors of opponents, where none was given
+    std::optional<EvaluationCache> own_cache_;  // for opponents' priors, without a shared cache
     uint64_t version_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// The settings of a search: each with its default, its bounds and what it trades. This is their
-// only declaration; Python's types, the sections of a run's config and docs/settings.md are made
-// from it by scripts/write-settings.
+// The settings of a search: each with its default, bounds and trade-off. This is their only
+// declaration; scripts/write-settings generates Python's types, the sections of a run's config and
+// docs/settings.md from it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::string_view kRootNames[] = {"puct", "gumbel"};
 enum class OpponentNodes : uint8_t { pooled, per_hand };
 inline constexpr std::string_view kOpponentNodesNames[] = {"pooled", "per_hand"};
 
-// The defaults are those of self-play, which explores. kSearchSettings says what each is for.
+// The defaults are those of self-play, which explores. kSearchSettings documents each.
 struct SearchOptions {
     uint32_t num_simulations = 200;
     RootKind root = RootKind::puct;
@@ -35,7 +35,7 @@ struct SearchOptions {
     uint64_t max_bytes = 1 << 26;
 };
 
-// The same search without any exploration.
+// The same search without exploration.
 constexpr SearchOptions without_exploration(SearchOptions options) {
     options.dirichlet_epsilon = 0;
     options.forced_playouts = 0;
@@ -43,8 +43,8 @@ constexpr SearchOptions without_exploration(SearchOptions options) {
     return options;
 }
 
-// For analysis, matches and ratings: nothing is explored, every action is visited early so that no
-// win hides behind a small prior, and one tree may take the memory that self-play has for sixteen.
+// For analysis, matches and ratings: no exploration noise; every action is visited early, so that
+// no win hides behind a small prior; one tree may use the memory that self-play has for sixteen.
 constexpr SearchOptions analysis_options() {
     SearchOptions options = without_exploration({});
     options.fpu_reduction = 0;
@@ -52,7 +52,7 @@ constexpr SearchOptions analysis_options() {
     return options;
 }
 
-// What one member of an options struct is called, what it may be and what it trades.
+// One member of an options struct: its name, bounds and trade-off.
 template <class Options>
 struct Setting {
     std::string_view name = {};

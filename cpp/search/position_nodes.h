@@ -1,8 +1,9 @@
 // Which node of a tree a position belongs to.
 //
-// Where nothing is hidden each edge leads to one node. Else, as each simulation draws what is
-// hidden, an edge leads to several: the searcher's own nodes are told apart by what it has seen by
-// then; those of its opponent by what that one sees, or not at all where they are pooled.
+// With perfect information each edge leads to one node. Else this is information-set MCTS (Cowling,
+// Powley and Whitehouse, 2012): each simulation samples the hidden state, and an edge leads to one
+// node per information set. The searcher's own nodes are keyed by what it has seen so far; its
+// opponent's by what the opponent sees, or not at all if they are pooled.
 #pragma once
 
 #include <vector>
@@ -39,7 +40,7 @@ class PositionNodes {
         return index;
     }
 
-    // A node for the position that an edge has led to.
+    // A new node for the position that an edge leads to.
     uint32_t add_child(Tree& tree, const PathStep& from, const P& position) {
         const uint32_t index = add(tree, position);
         Edge& edge = tree.edge(tree.node(from.node), from.edge);
@@ -48,7 +49,7 @@ class PositionNodes {
         return index;
     }
 
-    // The node of the position that an edge has led to, or kNoIndex where it has to be made.
+    // The node of the position that an edge leads to, or kNoIndex if there is none yet.
     uint32_t find_child(const Tree& tree, const Edge& edge, const P& position) {
         if (!facts_->hidden) return edge.child;
         const uint64_t key = key_of(position, position.to_move());

@@ -1,4 +1,5 @@
-// The root of a search: its noise, its choice of actions, and what the search says in the end.
+// The root of a search: Dirichlet noise (AlphaZero), forced playouts and policy-target pruning
+// (KataGo) or Gumbel, and the result of the search.
 #pragma once
 
 #include "search/backup.h"
@@ -9,16 +10,15 @@
 
 namespace zf {
 
-// What a search has found. Actions are the legal ones, ascending (chance outcomes at a chance
-// root).
+// The result of a search. Actions are the legal ones, ascending (chance outcomes at a chance root).
 struct RootResult {
     std::vector<Action> actions;
     std::vector<uint32_t> visits;
     std::vector<float> values_to_move;  // expected reward; 0 where neither visited nor proven
     std::vector<float> priors;          // before noise
     std::vector<float> policy;          // PUCT: share of visits; Gumbel: improved policy
-    std::vector<float> target;  // policy to train on and to draw from: without visits that only
-                                // noise caused, and without what proofs rule out
+    std::vector<float> target;  // policy to train on and to sample from: forced playouts pruned,
+                                // without actions that proofs rule out
     std::vector<float> outcomes_to_move;  // distribution over the game's outcomes
     std::vector<Action> principal_variation;
     Action best_action = 0;
@@ -28,13 +28,13 @@ struct RootResult {
     uint32_t depth = 0;
     uint64_t num_bytes = 0;
     bool solved = false;       // value_to_move is exact
-    bool memory_full = false;  // ended early because max_bytes was reached
+    bool memory_full = false;  // ended early: max_bytes reached
 };
 
 class SearchRoot {
   public:
-    // Takes over an evaluated node of the tree as root, with its legal actions (or chance
-    // outcomes), ascending. `player` is who searches, the view of every `..._to_move` here.
+    // Makes an evaluated node the root; `actions` are its legal actions (or chance outcomes),
+    // ascending. `player` searches: every `..._to_move` here is in its view.
     void prepare(Tree& tree, uint32_t index, std::span<const Action> actions, int player,
                  const SearchOptions& options, const SelectionRule& rule, uint64_t seed) {
         index_ = index;
@@ -49,24 +49,25 @@ class SearchRoot {
             make_all_edges(tree);
             gumbel_.begin(priors_, options, rng);
         } else if (options.dirichlet_epsilon > 0 && actions_.size() > 1) {
-            add_noise(tree, rng);
+            add_dirichlet_noise(tree, rng);
         }
     }
 
-    // The edge that the next simulation takes. Needs a root where a player decides.
+    // The edge that the next simulation takes. Precondition: a player is to move at the root.
     uint32_t select(Tree& tree, uint32_t simulation) {
-        if (options_.root == RootKind::gumbel) {  // whose edges are in the order of its actions
+        if (options_.root == RootKind::gumbel) {  // its edges are in the order of its actions
             read_statistics(tree);
             return gumbel_.select(simulation, visits_, values_, evaluation_to_move(tree));
         }
         const uint32_t forced = options_.forced_playouts > 0 ? forced_edge(tree) : kNoIndex;
-        return forced == kNoIndex ? select_action(tree, index_, rule_, looks_on(tree)) : forced;
+        return forced == kNoIndex ? select_puct(tree, index_, rule_, seeks_shorter_win(tree))
+                                  : forced;
     }
 
-    // What simulations find, by edge of the root.
+    // Outcome distributions of the simulations, by edge of the root.
     RootOutcomes& outcomes() { return outcomes_; }
 
-    // Fills in all that the tree says. Values are multiplied by `largest_reward`.
+    // Fills in the result from the tree. Values are multiplied by `largest_reward`.
     void report(const Tree& tree, const OutcomeTable& table, float largest_reward,
                 RootResult& result) {
         const Node& node = tree.node(index_);
@@ -93,7 +94,7 @@ class SearchRoot {
                 result.surprise +=
                     result.target[i] * float(exact_log(result.target[i] / result.priors[i]));
         result.surprise = std::max(0.0f, result.surprise);  // halves do not add up to 1 exactly
-        follow_best(tree, result);
+        read_principal_variation(tree, result);
     }
 
   private:
@@ -121,8 +122,8 @@ class SearchRoot {
             if (tree.slot_prior(tree.node(index_), slot) > 0) tree.visit_slot(index_, slot);
     }
 
-    // Mixes Dirichlet noise into the priors: those of edges and those still in slots.
-    void add_noise(Tree& tree, Rng& rng) {
+    // Mixes Dirichlet noise into the priors, of edges and of unvisited slots.
+    void add_dirichlet_noise(Tree& tree, Rng& rng) {
         const size_t count = actions_.size();
         const double alpha =
             options_.dirichlet_alpha > 0 ? options_.dirichlet_alpha : 10.0 / double(count);
@@ -147,7 +148,7 @@ class SearchRoot {
         if (node.num_unvisited > 0) tree.find_best_slot(node);
     }
 
-    // Visits that an action is owed so that noise is really looked at.
+    // Forced playouts: the least visits of an action, so that noise has an effect.
     float forced_visits(const Edge& edge, const Node& node) const {
         return exact_sqrt(options_.forced_playouts * edge.weight * float(node.visits));
     }
@@ -161,8 +162,8 @@ class SearchRoot {
         return kNoIndex;
     }
 
-    // Whether the root is won, but not at once: what is left of the budget looks for a shorter win.
-    bool looks_on(const Tree& tree) const {
+    // Whether the root is proven won, but not at once: the rest of the budget seeks a shorter win.
+    bool seeks_shorter_win(const Tree& tree) const {
         const Node& node = tree.node(index_);
         return node.solved && sign(player_) * node.mean_first_player > 0 &&
                proof_plies(tree, node) > 1;
@@ -180,11 +181,11 @@ class SearchRoot {
         }
     }
 
-    // The root's value and outcomes: where it is solved those of its best action (of dice: by their
-    // probabilities), else what the policy makes of its actions. That is the mean over simulations
-    // for PUCT, whose policy they are. For Gumbel it is not: sequential halving spends most of them
-    // on candidates that it drops. What was proven deeper in the tree, and what a kept tree
-    // brought, is known of values alone: outcomes are moved to the value's mean.
+    // The root's value and outcomes. Solved: those of its best action (of a chance node: the
+    // expectation). Else the mean over actions, weighted by the policy: for PUCT, the mean over
+    // simulations; for Gumbel not, since sequential halving spends most simulations on candidates
+    // that it drops. Proofs deeper in the tree and visits of a reused tree give values but no
+    // outcomes, so the outcomes are shifted to the value.
     void report_value(const Tree& tree, const OutcomeTable& table, float total,
                       RootResult& result) {
         const Node& node = tree.node(index_);
@@ -213,7 +214,7 @@ class SearchRoot {
             if (edge.solved) {
                 table.with_mean(values_[number], found);
             } else if (!outcomes_.mean_of(at, found)) {
-                continue;  // nothing of this search: all visits are of a kept tree, or still out
+                continue;  // all visits are of a reused tree or still in flight
             }
             sum += share;
             for (int i = 0; i < table.count(); ++i) mixed[i] += share * found[i];
@@ -233,9 +234,9 @@ class SearchRoot {
             shares_[number_of(tree.edge(node, i).action)] = tree.edge(node, i).weight;
     }
 
-    // Fills in_play_: the actions that proofs leave to play and to teach. At a solved root those
-    // that are worth what it is, at a won one its shortest wins and at a lost one its longest
-    // losses; else all that are not proven lost.
+    // Fills in_play_: the actions that proofs leave for play and target. At a solved root, those of
+    // its value: the shortest wins, the longest losses or the draws; else all that are not proven
+    // lost.
     void read_proofs(const Tree& tree) {
         const Node& node = tree.node(index_);
         const uint8_t plies = node.solved ? proof_plies(tree, node) : 0;
@@ -254,7 +255,7 @@ class SearchRoot {
 
     void choose_by_gumbel(const Tree& tree, RootResult& result) {
         const float evaluation = evaluation_to_move(tree);
-        if (tree.node(index_).solved) {  // by actions of one value, which need not all be visited
+        if (tree.node(index_).solved) {  // by actions of equal value, some perhaps unvisited
             result.policy = priors_;
             keep_in_play(result.policy);
         } else {
@@ -264,7 +265,7 @@ class SearchRoot {
         result.best_action = actions_[gumbel_.best(visits_, values_, evaluation, in_play_)];
     }
 
-    // Of the actions in play the one with most visits, then value (or prior, without any visit).
+    // The action in play with most visits, then value (or prior, without visits).
     void choose_by_visits(const Tree& tree, float total, RootResult& result) {
         result.policy = result.priors;
         for (size_t i = 0; total > 0 && i < actions_.size(); ++i)
@@ -287,7 +288,7 @@ class SearchRoot {
         keep_in_play(result.target);
     }
 
-    // Makes weights a distribution over the actions in play.
+    // Normalises weights over the actions in play.
     void keep_in_play(std::vector<float>& weights) const {
         float sum = 0;
         for (size_t i = 0; i < actions_.size(); ++i)
@@ -295,9 +296,8 @@ class SearchRoot {
         for (float& weight : weights) weight /= sum;
     }
 
-    // Takes from each action but the best, which has most visits of those in play, the visits it
-    // got by force alone: as many as it can lose before the search would have chosen it again by
-    // itself. A single visit left is dropped.
+    // Policy-target pruning: removes forced playouts from every action but the best, as long as
+    // PUCT would not have chosen it with fewer visits. A single remaining visit is dropped.
     void prune(const Tree& tree, Action best, std::vector<float>& visits) const {
         const Node& node = tree.node(index_);
         const float scale = rule_.c_puct * exact_sqrt(float(node.visits));
@@ -316,9 +316,9 @@ class SearchRoot {
         }
     }
 
-    // The best action, then the most visited line, down to the first roll of dice. A solved node
-    // continues by an action that decides it, so a proven win ends in one, as soon as is proven.
-    void follow_best(const Tree& tree, RootResult& result) const {
+    // The best action, then the most visited line down to the first chance node. A solved node
+    // continues by an action that decides it, so a proven win ends won, in the fewest plies proven.
+    void read_principal_variation(const Tree& tree, RootResult& result) const {
         uint32_t index = index_;
         while (index != kNoIndex && tree.node(index).kind != NodeKind::chance) {
             const Node& node = tree.node(index);
@@ -331,13 +331,13 @@ class SearchRoot {
             for (uint32_t other = index; other != kNoIndex; other = tree.node(other).next_sibling)
                 if (tree.node(other).visits > tree.node(index).visits) index = other;
         }
-        // An action that was never visited may be best where those that were are proven lost.
+        // An unvisited action may be best if all visited ones are proven lost.
         if (result.principal_variation.empty() && tree.node(index_).kind != NodeKind::chance)
             result.principal_variation.push_back(result.best_action);
     }
 
-    // The number of a node's most visited edge, at a solved node of those that it is solved by;
-    // kNoIndex where none was visited.
+    // The most visited edge of a node, at a solved node of those that decide it; kNoIndex without
+    // visits.
     static uint32_t most_visited(const Tree& tree, const Node& node) {
         const uint8_t plies = node.solved ? proof_plies(tree, node) : 0;
         uint32_t best = kNoIndex;
@@ -360,7 +360,7 @@ class SearchRoot {
     std::vector<uint32_t> visits_;
     std::vector<float> values_;  // in the view of player_, divided by the largest reward
     std::vector<uint8_t> in_play_;
-    std::vector<float> shares_;  // of each action's value in the root's
+    std::vector<float> shares_;  // weight of each action's value in the root's
     RootOutcomes outcomes_;
 };
 

@@ -1,4 +1,5 @@
-// One search: hands out leaves to be evaluated, takes the evaluations in, and says what to play.
+// Monte Carlo tree search as in AlphaZero: hands out leaves, takes their evaluations, and returns
+// the result of the root.
 //
 //     search.begin(position, options, seed, version, &cache);
 //     while (!search.finished())
@@ -7,13 +8,13 @@
 //     RootResult result = search.result();
 //
 // It never calls a network, so the same code serves a GPU, a browser and a test. All values in the
-// tree are in the view of player 0 (`..._first_player`), divided by the game's largest reward, so
-// no sign is turned on the way up, whoever moves; a node turns them once, when it chooses.
+// tree are in player 0's view (`..._first_player`), divided by the game's largest reward: backup
+// needs no sign changes, and selection converts them into the mover's view.
 //
-// Where hands are hidden, each simulation draws a hidden state that the searching player (who is to
-// move at the root) finds possible; position_nodes.h says at which node it then stands. An
-// opponent's node chooses among what is legal in the drawn state, with priors from the opponent's
-// own observation; every value comes from the searcher's observation.
+// With hidden information it is information-set MCTS: each simulation samples a hidden state that
+// is consistent with what the searching player (to move at the root) knows; position_nodes.h maps
+// positions to nodes. An opponent's node chooses among the actions legal in the sampled state, with
+// priors from the opponent's own observation; every value comes from the searcher's observation.
 #pragma once
 
 #include <optional>
@@ -44,17 +45,16 @@ class Search {
           answers_(facts) {}
 
     // Starts on a position that is not over, with an empty tree. The cache may be null; `version`
-    // is that of the weights that evaluate. Draws and noise depend on `seed` alone.
+    // is that of the weights that evaluate. Samples and noise depend on `seed` alone.
     void begin(const P& root, const SearchOptions& options, uint64_t seed, uint64_t version,
                EvaluationCache* cache) {
         root_node_ = kNoIndex;
         restart(root, options, seed, version, cache);
     }
 
-    // Like begin, but keeps what the last search knows of this position, which came about by
-    // `played` (actions and chance outcomes) from the last root. Only for PUCT where nothing is
-    // hidden; else, and where the last search did not get there, the tree is empty. `scratch` is
-    // free memory.
+    // Like begin, but reuses the subtree of this position, which `played` (actions and chance
+    // outcomes) reached from the last root. Only for PUCT with perfect information; else, and if
+    // the last search did not reach it, the tree is empty. `scratch` is spare memory.
     void begin_after(std::span<const Action> played, Tree& scratch, const P& root,
                      const SearchOptions& options, uint64_t seed, uint64_t version,
                      EvaluationCache* cache) {
@@ -70,19 +70,19 @@ class Search {
     }
 
     bool finished() const {
-        return num_completed_ >= options_.num_simulations || (memory_full_ && num_out_ == 0);
+        return num_completed_ >= options_.num_simulations || (memory_full_ && num_in_flight_ == 0);
     }
     uint32_t num_simulations() const { return num_completed_; }
-    // Whether the root's value is proven: what to play does not change any more.
+    // Whether the root's value is proven.
     bool solved() const { return root_node_ != kNoIndex && tree_.node(root_node_).solved; }
 
-    // Begins no further simulation, once there is one; those in flight are still to be answered.
-    // Not for Gumbel, whose rounds are planned for the whole budget.
+    // Starts no further simulation after the first; those in flight still need their evaluation.
+    // Not for Gumbel, whose halving is planned for the whole budget.
     void stop() { options_.num_simulations = std::max<uint32_t>(1, num_started_); }
 
-    // Runs simulations until one needs an evaluation: writes the observation to be evaluated and
-    // gives the number to answer it by. Gives -1 where there is none now: the budget is spent, all
-    // leaves allowed are out, or very many simulations in a row ended without one.
+    // Runs simulations until one needs an evaluation: writes its observation and returns its slot.
+    // Returns -1 if there is none now: the budget is spent, max_leaves are in flight, or many
+    // simulations in a row needed none.
     int gather(uint8_t* observation) {
         for (int pass = 0; pass < kMaxPasses; ++pass) {
             const int slot = next_slot();
@@ -101,29 +101,29 @@ class Search {
                         apply(simulation);
                         break;
                     }
-                    simulation.state = State::out;
-                    ++num_out_;
+                    simulation.state = State::in_flight;
+                    ++num_in_flight_;
                     return slot;
             }
         }
         return -1;
     }
 
-    // Takes the answer for a leaf. False, and the leaf is still out, where a number in it is not
+    // Takes the evaluation of a leaf. False, and the leaf stays in flight, if a number is not
     // finite.
     bool absorb(int slot, const Evaluation& evaluation) {
         Simulation& simulation = simulations_[slot];
         if (!answers_.take(evaluation, simulation)) return false;
-        --num_out_;
+        --num_in_flight_;
         apply(simulation);
         return true;
     }
 
-    // What is out under `slot`, for evaluators that look at the position itself.
+    // The leaf in `slot`, for evaluators that read the position itself.
     const P& leaf_position(int slot) const { return simulations_[slot].position; }
     int leaf_observer(int slot) const { return simulations_[slot].observer; }
 
-    // What was found so far. Empty before the root's own evaluation has come in.
+    // The result so far. Empty before the root is evaluated.
     RootResult result() {
         RootResult result;
         if (root_node_ == kNoIndex || !tree_.node(root_node_).evaluated) return result;
@@ -143,7 +143,7 @@ class Search {
     using Purpose = typename Simulation::Purpose;
     enum class Descent : uint8_t { leaf, scored, blocked };
 
-    // ---- beginning
+    // ---- start
 
     void restart(const P& root, const SearchOptions& options, uint64_t seed, uint64_t version,
                  EvaluationCache* cache) {
@@ -158,11 +158,11 @@ class Search {
         answers_.begin(options.num_simulations, version, cache);
         player_ = root.to_move() == kChance ? root.roller() : root.to_move();
         nodes_.begin(player_, options.opponent_nodes);
-        if (facts_->hidden) {  // even a look at the root itself must not see what is hidden
+        if (facts_->hidden) {  // not even the root may show what is hidden
             Rng rng(derive_seed(seed, kRootStream));
             root_position_->resample_hidden(player_, rng);
         }
-        num_started_ = num_completed_ = num_out_ = depth_ = 0;
+        num_started_ = num_completed_ = num_in_flight_ = depth_ = 0;
         memory_full_ = false;
         simulations_.resize(std::max<uint32_t>(1, options.max_leaves), Simulation(root));
         for (Simulation& simulation : simulations_) simulation.state = State::free;
@@ -179,7 +179,7 @@ class Search {
         return tree_.has_room(num_simulations, uint64_t(most_edges), options.max_bytes);
     }
 
-    // Needs an evaluated root; `outcomes_player` is what was said of it.
+    // Precondition: the root is evaluated, with `outcomes_player`.
     void prepare_root(const float* outcomes_player) {
         std::vector<Action> actions;
         if (root_position_->to_move() == kChance) {
@@ -199,7 +199,7 @@ class Search {
             find_wins(actions);
     }
 
-    // Solves a root that wins at once, whatever simulations it gets.
+    // Proves a root that wins at once, whatever the budget.
     void find_wins(std::span<const Action> actions) {
         for (const Action action : actions) {
             P after = *root_position_;
@@ -215,7 +215,7 @@ class Search {
         }
     }
 
-    // A simulation that waits to go on, else one that is free, else -1.
+    // A simulation that can continue, else a free one, else -1.
     int next_slot() const {
         int free = -1;
         for (int i = 0; i < int(simulations_.size()); ++i) {
@@ -227,23 +227,23 @@ class Search {
 
     bool start(Simulation& simulation) {
         if (root_node_ == kNoIndex || !tree_.node(root_node_).evaluated) {
-            if (num_out_ > 0) return false;  // the root itself is out
+            if (num_in_flight_ > 0) return false;  // the root is in flight
         } else {
             if (num_started_ >= options_.num_simulations || memory_full_) return false;
-            memory_full_ = !has_room(num_out_ + 1, options_);
+            memory_full_ = !has_room(num_in_flight_ + 1, options_);
             if (memory_full_) return false;
             ++num_started_;
         }
         simulation.position = *root_position_;
         simulation.path.clear();
         simulation.node = root_node_;
-        simulation.has_row = false;
+        simulation.has_priors = false;
         simulation.dice_stream = derive_seed(seed_, kDiceStream);
         simulation.state = State::descending;
         return true;
     }
 
-    // ---- going down
+    // ---- descent
 
     Descent descend(Simulation& simulation) {
         if (root_node_ == kNoIndex) {
@@ -254,7 +254,7 @@ class Search {
             if (!tree_.node(simulation.node).evaluated) return Descent::blocked;
             uint32_t chosen = 0;
             if (!select(simulation, chosen)) return Descent::leaf;
-            if (simulation.path.empty() && facts_->hidden) draw_hidden(simulation, chosen);
+            if (simulation.path.empty() && facts_->hidden) sample_hidden(simulation, chosen);
             if (step_down(simulation, chosen)) return Descent::scored;
             if (simulation.node == kNoIndex) {
                 simulation.node =
@@ -264,20 +264,19 @@ class Search {
         }
     }
 
-    // Chooses an edge of the node where the simulation stands. False if priors have to be asked
-    // for.
+    // Chooses an edge of the simulation's node. False if its priors need an evaluation.
     bool select(Simulation& simulation, uint32_t& chosen) {
         const uint32_t index = simulation.node;
         const NodeKind kind = tree_.node(index).kind;
-        // A row is of no use at any later node, even where another simulation has set the priors.
-        const bool has_row = std::exchange(simulation.has_row, false);
+        // They hold for this node alone, even if another simulation has set its priors.
+        const bool has_priors = std::exchange(simulation.has_priors, false);
         if (kind == NodeKind::chance) {
             make_outcomes(index, simulation.position);
             chosen = select_chance(tree_, index, simulation.dice_stream);
             return true;
         }
         if (kind == NodeKind::pooled || tree_.node(index).priors == kNoIndex) {
-            if (!has_row && !find_row(simulation)) return false;
+            if (!has_priors && !find_priors(simulation)) return false;
             const auto& priors = simulation.evaluated.priors;
             if (kind == NodeKind::pooled) {
                 chosen = select_pooled(tree_, index, simulation.legal, priors, rule_);
@@ -286,26 +285,25 @@ class Search {
             tree_.set_priors(index, simulation.legal, priors, facts_->num_actions);
         }
         chosen = simulation.path.empty() ? root_.select(tree_, num_started_ - 1)
-                                         : select_action(tree_, index, rule_);
+                                         : select_puct(tree_, index, rule_);
         return true;
     }
 
-    // Each simulation draws its own hidden state; the candidates of a Gumbel round draw the same
-    // ones.
-    void draw_hidden(Simulation& simulation, uint32_t chosen) {
+    // Each simulation samples its own hidden state; the candidates of a Gumbel round share them.
+    void sample_hidden(Simulation& simulation, uint32_t chosen) {
         const Node& root = tree_.node(root_node_);
         const bool by_visit = options_.root == RootKind::gumbel && root.kind == NodeKind::decision;
         Rng rng(derive_seed(seed_, by_visit ? tree_.edge(root, chosen).visits : num_started_));
         simulation.position.resample_hidden(player_, rng);
     }
 
-    // Takes an edge. True if its value is known: the game is over, or the edge is solved. Else the
-    // simulation stands at the node reached, or at kNoIndex if it has to be made.
+    // Follows an edge. True if its value is known: the game is over, or the edge is solved. Else
+    // the simulation is at the child, or at kNoIndex if that is yet to be made.
     bool step_down(Simulation& simulation, uint32_t chosen) {
         Edge& edge = tree_.edge(tree_.node(simulation.node), chosen);
         simulation.path.push_back({simulation.node, chosen, 0});
         depth_ = std::max(depth_, uint32_t(simulation.path.size()));
-        if (options_.max_leaves > 1) count_provisionally(tree_, simulation.path.back());
+        if (options_.max_leaves > 1) add_virtual_loss(tree_, simulation.path.back());
         if (edge.solved) {
             simulation.value_first_player = edge.mean_first_player;
             outcomes_.with_mean(sign(Mover(player_)) * edge.mean_first_player,
@@ -331,8 +329,8 @@ class Search {
 
     // ---- evaluations
 
-    // Asks for the evaluation of the node just made. An opponent whose hand is hidden is asked for
-    // priors when its node is visited again.
+    // Requests the evaluation of a new node. The priors of an opponent with a hidden hand are
+    // requested at the next visit.
     Descent await_evaluation(Simulation& simulation) {
         const Node& node = tree_.node(simulation.node);
         simulation.purpose = Purpose::expand;
@@ -345,9 +343,9 @@ class Search {
         return Descent::leaf;
     }
 
-    // The priors of an opponent's node for the hand that was drawn; if they are not known yet,
-    // prepares to ask for them.
-    bool find_row(Simulation& simulation) {
+    // Looks up the priors of an opponent's node for the sampled hand; on a miss, prepares to
+    // request them.
+    bool find_priors(Simulation& simulation) {
         simulation.read_legal(facts_->num_actions);
         simulation.purpose = Purpose::priors;
         simulation.observer = tree_.node(simulation.node).mover;
@@ -358,11 +356,10 @@ class Search {
         return answers_.find_priors(simulation);
     }
 
-    // Puts an evaluation to use: the simulation ends at the node evaluated, or continues with
-    // priors.
+    // Uses an evaluation: expands the leaf and ends the simulation, or continues with the priors.
     void apply(Simulation& simulation) {
         if (simulation.purpose == Purpose::priors) {
-            simulation.has_row = true;
+            simulation.has_priors = true;
             simulation.state = State::descending;
             return;
         }
@@ -370,12 +367,12 @@ class Search {
         if (simulation.observer == player_) {
             std::copy(given, given + outcomes_.count(), simulation.outcomes_player);
         } else {
-            outcomes_.turn_round(given, simulation.outcomes_player);
+            outcomes_.flip_view(given, simulation.outcomes_player);
         }
         simulation.value_first_player =
             sign(Mover(player_)) * outcomes_.mean(simulation.outcomes_player);
         expand(simulation);
-        if (simulation.path.empty()) {  // the root's own evaluation is no simulation
+        if (simulation.path.empty()) {  // the root's evaluation is not a simulation
             prepare_root(simulation.outcomes_player);
             simulation.state = State::free;
             return;
@@ -393,8 +390,7 @@ class Search {
                              facts_->num_actions);
     }
 
-    // Gives the chance node of this position its edges, if it has none yet: most are visited once
-    // only, and do without.
+    // Makes the edges of a chance node on its second visit: most are visited only once.
     void make_outcomes(uint32_t index, const P& position) {
         if (tree_.node(index).num_edges > 0) return;
         chances_.resize(facts_->num_chance_outcomes);
@@ -404,27 +400,27 @@ class Search {
             tree_.add_edge(index, chances_[i].id, float(chances_[i].probability));
     }
 
-    // ---- ending
+    // ---- backup
 
     void finish(Simulation& simulation) {
         if (options_.max_leaves > 1) {
-            settle(tree_, simulation.path, simulation.value_first_player);
+            replace_virtual_loss(tree_, simulation.path, simulation.value_first_player);
         } else {
-            count_visit(tree_, simulation.path, simulation.value_first_player);
+            backup_value(tree_, simulation.path, simulation.value_first_player);
         }
-        if (proves()) pass_up_proofs(tree_, simulation.path);
+        if (proves()) backup_proofs(tree_, simulation.path);
         root_.outcomes().add(simulation.path[0].edge, simulation.outcomes_player);
         simulation.state = State::free;
         ++num_completed_;
     }
 
     void abandon(Simulation& simulation) {
-        take_back(tree_, simulation.path);
+        remove_virtual_loss(tree_, simulation.path);
         simulation.state = State::free;
         --num_started_;
     }
 
-    // Streams of random numbers beside those of the simulations, which are counted from 0.
+    // Random streams beside those of the simulations, which count from 0.
     static constexpr uint64_t kNoiseStream = ~0ULL, kRootStream = ~1ULL, kDiceStream = ~2ULL;
 
     const Facts* facts_;
@@ -441,8 +437,8 @@ class Search {
     std::vector<ChanceOutcome> chances_;
     uint64_t seed_ = 0;
     uint32_t root_node_ = kNoIndex;
-    uint32_t num_started_ = 0, num_completed_ = 0, num_out_ = 0, depth_ = 0;
-    int player_ = 0;  // who searches: the root's mover, or roller
+    uint32_t num_started_ = 0, num_completed_ = 0, num_in_flight_ = 0, depth_ = 0;
+    int player_ = 0;  // searches: to move at the root, or about to roll
     bool memory_full_ = false;
 };
 

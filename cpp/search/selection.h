@@ -1,7 +1,6 @@
-// Which edge a simulation takes at a node.
+// Selection: which edge a simulation takes at a node.
 //
-// Values in the tree have the view of player 0; each of these turns them into the mover's view
-// once.
+// Values in the tree are in player 0's view; each function converts them once into the mover's.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +17,21 @@ struct SelectionRule {
     float fpu_reduction = 0;
 };
 
-// Turns a value between the first player's view and this player's.
+// Converts a value between the first player's view and this player's.
 inline float sign(Mover mover) { return mover == 0 ? 1.0f : -1.0f; }
 
-// What an action not yet tried is thought to be worth to the mover.
-inline float untried_value_to_move(const Node& node, float tried_prior, const SelectionRule& rule) {
-    const float reduction = rule.fpu_reduction * exact_sqrt(tried_prior < 0 ? 0 : tried_prior);
+// First-play urgency: the value of an unvisited action, reduced from its parent's.
+inline float first_play_urgency_to_move(const Node& node, float visited_prior,
+                                        const SelectionRule& rule) {
+    const float reduction = rule.fpu_reduction * exact_sqrt(visited_prior < 0 ? 0 : visited_prior);
     return std::max(-1.0f, sign(node.mover) * node.mean_first_player - reduction);
 }
 
-// PUCT: the edge of best value plus prior-weighted exploration. The best action not yet tried is
-// made an edge if it is better than all that were. Edges proven lost, or all that are proven where
-// `only_open`, are taken only if nothing else is left.
-inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& rule,
-                              bool only_open = false) {
+// PUCT (Rosin, 2011; AlphaZero): the edge of highest value plus prior-weighted exploration. The
+// best unvisited action becomes an edge if it scores higher. Edges that are proven lost (with
+// `only_open`, all solved ones) are taken only if nothing else is left.
+inline uint32_t select_puct(Tree& tree, uint32_t index, const SelectionRule& rule,
+                            bool only_open = false) {
     const Node& node = tree.node(index);
     const float view = sign(node.mover);
     const float scale = rule.c_puct * exact_sqrt(float(node.visits));
@@ -49,20 +49,20 @@ inline uint32_t select_action(Tree& tree, uint32_t index, const SelectionRule& r
         }
     }
     if (node.num_unvisited > 0) {
-        const float untried = untried_value_to_move(node, node.visited_prior, rule);
-        if (best == kNoIndex || untried + scale * tree.best_prior(node) > best_score)
+        const float urgency = first_play_urgency_to_move(node, node.visited_prior, rule);
+        if (best == kNoIndex || urgency + scale * tree.best_prior(node) > best_score)
             return tree.visit_best_slot(index);
     }
     return best == kNoIndex ? best_closed : best;
 }
 
-// Visits outcomes in proportion to their probability: outcome i has its visits at the times
-// (k + phase_i) / p_i, and the earliest that is due comes next. The phases are random, so that few
-// visits are a fair sample; they depend on `stream` alone (the seed and the dice on the way here,
-// not the actions), so that alternatives meet the same dice.
+// Visits chance outcomes in proportion to their probability (stratified sampling): outcome i is due
+// at the times (k + phase_i) / p_i, and the earliest is next. Phases are random, so that few visits
+// are a fair sample. They depend on `stream` alone (the seed and the dice on the path, not the
+// actions): common random numbers, so that alternative actions meet the same dice.
 inline uint32_t select_chance(const Tree& tree, uint32_t index, uint64_t stream) {
     const Node& node = tree.node(index);
-    uint64_t earliest = ~0ULL;  // the time, whose bits are ordered as it is, then the edge's number
+    uint64_t earliest = ~0ULL;  // time (its bits sort as it does), then the edge
     for (uint32_t i = 0; i < node.num_edges; ++i) {
         const Edge& edge = tree.edge(node, i);
         const float phase = float(mix64(stream + edge.action) >> 40) * 0x1.0p-24f;
@@ -72,28 +72,28 @@ inline uint32_t select_chance(const Tree& tree, uint32_t index, uint64_t stream)
     return uint32_t(earliest);
 }
 
-// An opponent's choice among what is legal in the hidden state that was drawn, by values pooled
-// over all states drawn so far and the priors of this one. Exploration counts, for each action, the
-// visits in which it was available.
+// Information-set MCTS: an opponent chooses among the actions that are legal in the sampled hidden
+// state, by values pooled over all samples and the priors of this one. Exploration counts, per
+// action, the visits in which it was available.
 inline uint32_t select_pooled(Tree& tree, uint32_t index, std::span<const Action> legal,
                               std::span<const Half> priors, const SelectionRule& rule) {
-    float tried_prior = 0;
+    float visited_prior = 0;
     for (size_t i = 0; i < legal.size(); ++i) {
         uint32_t at = tree.find_edge(tree.node(index), legal[i]);
         if (at == kNoIndex) at = tree.add_edge(index, legal[i], 0);
         Edge& edge = tree.edge(tree.node(index), at);
         edge.weight = from_half(priors[i]);
-        if (edge.visits > 0) tried_prior += edge.weight;
+        if (edge.visits > 0) visited_prior += edge.weight;
     }
     const Node& node = tree.node(index);
-    const float untried = untried_value_to_move(node, tried_prior, rule);
+    const float urgency = first_play_urgency_to_move(node, visited_prior, rule);
     uint32_t best = kNoIndex;
     float best_score = 0;
     for (const Action action : legal) {
         const uint32_t at = tree.find_edge(node, action);
         Edge& edge = tree.edge(node, at);
         ++edge.available;
-        const float value = edge.visits == 0 ? untried : sign(node.mover) * edge.mean_first_player;
+        const float value = edge.visits == 0 ? urgency : sign(node.mover) * edge.mean_first_player;
         const float score = value + rule.c_puct * edge.weight * exact_sqrt(float(edge.available)) /
                                         float(1 + edge.visits);
         if (best == kNoIndex || score > best_score) best = at, best_score = score;

@@ -1,4 +1,4 @@
-// One simulation of a search: where it stands in the tree, and what it waits for.
+// One simulation of a search: its place in the tree and the evaluation that it awaits.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@ namespace zf {
 
 template <Game P>
 struct Simulation {
-    enum class State : uint8_t { free, descending, out };
-    // What a leaf is evaluated for: a new node (priors too where the observer decides there), or
-    // only the priors that an opponent's node lacks for the hand drawn.
+    enum class State : uint8_t { free, descending, in_flight };
+    // What a leaf is evaluated for: a new node (with priors if the observer is to move there), or
+    // only the priors of an opponent's node for the sampled hand.
     enum class Purpose : uint8_t { expand, priors };
 
     explicit Simulation(const P& root) : position(root) {}
@@ -27,18 +27,17 @@ struct Simulation {
 
     P position;
     std::vector<PathStep> path;
-    std::vector<Action> legal;  // actions whose priors are wanted
+    std::vector<Action> legal;  // actions that need priors
     Evaluated evaluated;
     Hash128 key;
-    uint32_t node = kNoIndex;  // where the simulation stands; kNoIndex: at a node yet to be made
+    uint32_t node = kNoIndex;  // kNoIndex: a node yet to be made
     uint64_t dice_stream = 0;  // of the seed and the dice on the path
     float value_first_player = 0;
-    float outcomes_player[kMaxOutcomes] =
-        {};  // in the view of who searches; their mean is the value
+    float outcomes_player[kMaxOutcomes] = {};  // the searching player's view; mean = the value
     int observer = 0;
     State state = State::free;
     Purpose purpose = Purpose::expand;
-    bool has_row = false;  // `evaluated` holds the priors of the opponent's node `node`
+    bool has_priors = false;  // `evaluated` holds the priors of the opponent's node `node`
 };
 
 }  // namespace zf

@@ -5,7 +5,7 @@
 
 namespace zf {
 
-void fail_for_want_of_indices() {
+void fail_out_of_indices() {
 #if defined(__cpp_exceptions)
     throw std::bad_alloc();
 #else

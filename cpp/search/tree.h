@@ -1,9 +1,8 @@
-// The memory of a search tree: nodes, the edges that were visited, and the priors of the rest.
+// The memory of a search tree: nodes, visited edges, and the priors of unvisited actions.
 //
-// Everything lies in three arenas and is named by index. An edge is made when it is first visited;
-// until then only its prior is kept, in sixteen bits, and each node remembers which of them is the
-// largest. A node of 225 actions so takes about half a kilobyte, and a visit touches only the node
-// and its visited edges.
+// Everything is in three arenas, addressed by index. An edge is made at its first visit; until then
+// only its prior is stored, in sixteen bits, and each node knows the largest one. A node of 225
+// actions takes about half a kilobyte, and a visit touches only the node and its visited edges.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +19,15 @@ namespace zf {
 
 inline constexpr uint32_t kNoIndex = 0xffffffff;
 
-// Nodes, edges or prior slots of a tree. A tree that has so many says that it is full, long before
-// an index of 32 bits would be at its end.
+// The most nodes, edges or prior slots of a tree: it is full long before 32-bit indices overflow.
 inline constexpr uint32_t kMaxTreeItems = 1u << 31;
 
 struct Edge {
-    uint32_t child =
-        kNoIndex;  // first of the nodes reached by it; several only where hands are hidden
+    uint32_t child = kNoIndex;  // first of its nodes; several only where hands are hidden
     uint32_t visits = 0;
-    float mean_first_player =
-        0;                   // of all visits, or exact once solved; divided by the largest reward
-    float weight = 0;        // prior of an action, probability of a chance outcome
-    uint32_t available = 0;  // pooled nodes: visits in which the action was legal
+    float mean_first_player = 0;  // of all visits, or proven; divided by the largest reward
+    float weight = 0;             // prior of an action, probability of a chance outcome
+    uint32_t available = 0;       // pooled nodes: visits in which the action was legal
     Action action = 0;
     bool solved = false;
     uint8_t plies_to_end = 0;  // once solved, see proof_plies; kMaxProofPlies for more
@@ -46,9 +42,9 @@ struct Node {
     uint32_t edges = kNoIndex;   // index of the first edge
     uint32_t priors = kNoIndex;  // index of the first prior slot
     uint32_t visits = 0;
-    float mean_first_player = 0;  // of all visits, or exact once solved
+    float mean_first_player = 0;  // of all visits, or proven
     float evaluation_first_player = 0;
-    float visited_prior = 0;  // prior share of the visited edges
+    float visited_prior = 0;  // prior mass of the visited edges
     uint16_t num_edges = 0;
     uint16_t num_slots = 0;  // prior slots: legal actions, or all actions if dense
     uint16_t num_unvisited = 0;
@@ -58,13 +54,13 @@ struct Node {
     Mover mover = 0;     // at chance nodes: the roller
     bool dense = false;  // prior slot i belongs to action i
     bool solved = false;
-    bool evaluated = false;  // false while its evaluation is awaited
+    bool evaluated = false;  // false while its evaluation is in flight
 };
 
-// Ends as want of memory does.
-[[noreturn]] void fail_for_want_of_indices();
+// Fails as an allocation does.
+[[noreturn]] void fail_out_of_indices();
 
-// Grows by half, never shrinks, does not initialise: one per tree and kind, kept between searches.
+// Grows by half, never shrinks, does not initialise. Kept between searches.
 template <class T>
 class Arena {
   public:
@@ -73,7 +69,7 @@ class Arena {
     uint32_t size() const { return size_; }
     void clear() { size_ = 0; }
     uint64_t num_bytes() const { return uint64_t(size_) * sizeof(T); }
-    // Bytes held, once there is room for `more` items.
+    // Bytes allocated once `more` items fit.
     uint64_t num_bytes_held(uint64_t more) const {
         return (size_ + more > capacity_ ? grown_capacity(more) : capacity_) * sizeof(T);
     }
@@ -91,7 +87,7 @@ class Arena {
 
     void grow(uint32_t count) {
         const uint64_t wanted = std::min<uint64_t>(grown_capacity(count), kNoIndex);
-        if (wanted < uint64_t(size_) + count) fail_for_want_of_indices();
+        if (wanted < uint64_t(size_) + count) fail_out_of_indices();
         auto grown = std::make_unique_for_overwrite<T[]>(wanted);
         std::copy(items_.get(), items_.get() + size_, grown.get());
         items_ = std::move(grown);
@@ -115,8 +111,8 @@ class Tree {
     uint64_t num_bytes() const {
         return nodes_.num_bytes() + edges_.num_bytes() + slots_.num_bytes();
     }
-    // Whether so many more simulations fit, in a game whose nodes have at most `most_edges` edges:
-    // into max_bytes held from the system, and into what indices can name.
+    // Whether so many more simulations fit, with at most `most_edges` edges per node: into
+    // max_bytes and into the range of indices.
     bool has_room(uint64_t num_simulations, uint64_t most_edges, uint64_t max_bytes) const {
         const uint64_t some = num_simulations * (2 * most_edges + 64);
         const uint64_t most =
@@ -142,7 +138,7 @@ class Tree {
         return index;
     }
 
-    // Keeps the priors of a node's legal actions, in order.
+    // Stores the priors of a node's legal actions, in order.
     void set_priors(uint32_t index, std::span<const Action> legal, std::span<const Half> priors,
                     int num_actions) {
         Node& node = nodes_[index];
@@ -184,7 +180,7 @@ class Tree {
         node.best_slot = uint16_t(at);
     }
 
-    // Makes the best unvisited slot an edge; gives its number among the node's edges.
+    // Makes the best unvisited slot an edge; returns its number among the node's edges.
     uint32_t visit_best_slot(uint32_t index) { return visit_slot(index, nodes_[index].best_slot); }
     uint32_t visit_slot(uint32_t index, uint32_t slot) {
         const Action action = slot_action(nodes_[index], slot);
@@ -198,7 +194,7 @@ class Tree {
         return at;
     }
 
-    // Takes the memory of so many edges at once, for a node that has none.
+    // Allocates so many edges at once, for a node without edges.
     void reserve_edges(uint32_t index, uint32_t count) {
         Node& node = nodes_[index];
         node.log2_capacity = uint8_t(std::countr_zero(std::bit_ceil(count)));
@@ -225,7 +221,7 @@ class Tree {
         return node.num_edges++;
     }
 
-    // The node's edge for a legal action; made one where it was not visited.
+    // The node's edge for a legal action; made if unvisited.
     uint32_t edge_for(uint32_t index, Action action) {
         const Node& node = nodes_[index];
         const uint32_t found = find_edge(node, action);
@@ -254,11 +250,11 @@ class Tree {
         return index != kNoIndex && node(index).evaluated ? index : kNoIndex;
     }
 
-    // Moves the subtree under `from` into `to`, which is cleared first; `from` becomes its node 0.
+    // Copies the subtree under `from` into `to`, which is cleared first; `from` becomes its node 0.
     void copy_subtree(uint32_t from, Tree& to) const;
 
   private:
-    // A block of 2^log2 edges, one given back by a node that outgrew it if there is one.
+    // A block of 2^log2 edges, reusing one that a node has outgrown if there is any.
     uint32_t take_block(uint32_t log2) {
         const uint32_t head = free_blocks_[log2];
         if (head == kNoIndex) return edges_.allocate(1u << log2);
@@ -270,7 +266,7 @@ class Tree {
 
     Arena<Node> nodes_;
     Arena<Edge> edges_;
-    Arena<uint16_t> slots_;  // per node its priors; then, where not dense, its actions
+    Arena<uint16_t> slots_;  // per node its priors; then, if not dense, its actions
     uint32_t max_items_;     // of each arena
     uint32_t free_blocks_[18] = {kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex,
                                  kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex, kNoIndex,

@@ -1,26 +1,26 @@
-// Thinks the decisions of one game after another over, a leaf at a time: by a tree search, or by
-// whole turns where the options say so. Which of the two it is, is known here alone.
+// Decides move after move, a leaf at a time: by tree search, or by afterstate evaluation of whole
+// turns. Only this file knows which of the two it is.
 #pragma once
 
 #include <memory>
 #include <variant>
 
 #include "base/random.h"
+#include "search/afterstate_search.h"
 #include "search/search.h"
-#include "search/turn_search.h"
 #include "selfplay/options.h"
 
 namespace zf {
 
-// What the games of one group share. Used by one thread at a time, but for the cache.
+// What the games of one group share. One thread at a time, except for the cache.
 struct GroupMemory {
     explicit GroupMemory(std::shared_ptr<EvaluationCache> shared) : cache(std::move(shared)) {}
-    std::shared_ptr<EvaluationCache> cache;  // with other groups too; null remembers nothing
+    std::shared_ptr<EvaluationCache> cache;  // shared with other groups; may be null
     Tree scratch;
-    uint64_t version = 0;  // of the weights that answer
+    uint64_t version = 0;  // of the weights that evaluate
 };
 
-// By a tree search, full or cheap, that may go on with the tree of the last decision.
+// Tree search with playout-cap randomisation (KataGo): full or fast. May reuse the last tree.
 template <Game P>
 class TreeDecider {
   public:
@@ -77,70 +77,70 @@ class TreeDecider {
     bool full_ = true, has_tree_ = false;
 };
 
-// By the ends of the turn, which are evaluated at its first decision.
+// Afterstates of the turn, evaluated at its first decision.
 template <Game P>
-class TurnDecider {
+class AfterstateDecider {
   public:
-    TurnDecider(const Facts& facts, const SelfPlayOptions& options)
-        : options_(options.search), turns_(facts) {}
+    AfterstateDecider(const Facts& facts, const SelfPlayOptions& options)
+        : options_(options.search), afterstates_(facts) {}
 
-    void begin_game() { turns_.forget(); }
+    void begin_game() { afterstates_.clear(); }
 
     void begin(const P& position, GroupMemory& memory, Rng&) {
-        if (turns_.begin(position, options_.max_bytes)) version_ = memory.version;
+        if (afterstates_.begin(position, options_.max_bytes)) version_ = memory.version;
     }
 
-    bool gather(uint8_t* observation) { return turns_.gather(observation); }
-    bool absorb(const Evaluation& evaluation) { return turns_.absorb(evaluation); }
-    bool finished() const { return turns_.finished(); }
+    bool gather(uint8_t* observation) { return afterstates_.gather(observation); }
+    bool absorb(const Evaluation& evaluation) { return afterstates_.absorb(evaluation); }
+    bool finished() const { return afterstates_.finished(); }
 
-    // As sharp as a Gumbel search weighs values against logits after one visit each.
+    // As sharp as a Gumbel root weighs values against logits after one visit each.
     RootResult result() {
-        return turns_.result((options_.gumbel_c_visit + 1) * options_.gumbel_c_scale);
+        return afterstates_.result((options_.gumbel_c_visit + 1) * options_.gumbel_c_scale);
     }
 
     void played(Action, bool ends_turn) {
-        if (ends_turn) turns_.forget();
+        if (ends_turn) afterstates_.clear();
     }
 
-    const P& leaf_position() const { return turns_.leaf_position(); }
-    int leaf_observer() const { return turns_.leaf_observer(); }
-    uint64_t num_simulations() const { return turns_.num_simulations(); }
+    const P& leaf_position() const { return afterstates_.leaf_position(); }
+    int leaf_observer() const { return afterstates_.leaf_observer(); }
+    uint64_t num_simulations() const { return afterstates_.num_simulations(); }
     uint64_t version() const { return version_; }
     bool full() const { return true; }
     bool takes_temperature() const { return true; }
 
   private:
     SearchOptions options_;
-    TurnSearch<P> turns_;
+    AfterstateSearch<P> afterstates_;
     uint64_t version_ = 0;
 };
 
-// Whichever of the two the options ask for.
+// The one that the options ask for.
 template <Game P>
 class Decider {
   public:
     // `facts` must outlive the decider.
     Decider(const Facts& facts, const SelfPlayOptions& options)
-        : either_(options.afterstates ? Either(TurnDecider<P>(facts, options))
+        : either_(options.afterstates ? Either(AfterstateDecider<P>(facts, options))
                                       : Either(TreeDecider<P>(facts, options))) {}
 
-    // Nothing of the game before is of use.
+    // Drops everything of the last game.
     void begin_game() {
         visit([](auto& decider) { decider.begin_game(); });
     }
 
-    // Starts on a position in which a player has a choice.
+    // Starts on a position in which a player has a choice of actions.
     void begin(const P& position, GroupMemory& memory, Rng& rng) {
         visit([&](auto& decider) { decider.begin(position, memory, rng); });
     }
 
-    // Writes the observation of a leaf that needs an evaluation; false where none does now.
+    // Writes the observation of a leaf that needs an evaluation; false if none does now.
     bool gather(uint8_t* observation) {
         return visit([&](auto& decider) { return decider.gather(observation); });
     }
 
-    // The evaluation of the leaf that gather gave. False where a number in it is not finite.
+    // Takes the evaluation of that leaf. False if a number in it is not finite.
     bool absorb(const Evaluation& evaluation) {
         return visit([&](auto& decider) { return decider.absorb(evaluation); });
     }
@@ -149,17 +149,17 @@ class Decider {
         return visit([](const auto& decider) { return decider.finished(); });
     }
 
-    // Needs to be finished.
+    // Precondition: finished.
     RootResult result() {
         return visit([](auto& decider) { return decider.result(); });
     }
 
-    // An action or chance outcome of the game; whether somebody else acts next.
+    // An action or chance outcome of the game was played; `ends_turn` if somebody else acts next.
     void played(Action id, bool ends_turn) {
         visit([&](auto& decider) { decider.played(id, ends_turn); });
     }
 
-    // The leaf that gather gave, for evaluators that look at the position itself.
+    // That leaf, for evaluators that read the position itself.
     const P& leaf_position() const {
         return visit([](const auto& decider) -> const P& { return decider.leaf_position(); });
     }
@@ -167,25 +167,25 @@ class Decider {
         return visit([](const auto& decider) { return decider.leaf_observer(); });
     }
 
-    // Of the decision begun last.
+    // Of the current decision.
     uint64_t num_simulations() const {
         return visit([](const auto& decider) { return decider.num_simulations(); });
     }
-    // The weights that were to answer when what it knows was begun.
+    // Of the weights at the start of the decision (or, for afterstates, of the turn).
     uint64_t version() const {
         return visit([](const auto& decider) { return decider.version(); });
     }
-    // Whether its policy is one to learn.
+    // Whether its policy is a training target.
     bool full() const {
         return visit([](const auto& decider) { return decider.full(); });
     }
-    // Whether an action may be drawn from its result; else the best action was drawn by itself.
+    // Whether to sample the action by temperature; a Gumbel root has sampled its own.
     bool takes_temperature() const {
         return visit([](const auto& decider) { return decider.takes_temperature(); });
     }
 
   private:
-    using Either = std::variant<TreeDecider<P>, TurnDecider<P>>;
+    using Either = std::variant<TreeDecider<P>, AfterstateDecider<P>>;
 
     template <class Do>
     decltype(auto) visit(Do act) {

@@ -23,7 +23,7 @@ Driver::Driver(std::vector<std::unique_ptr<AnyGroup>> groups, std::shared_ptr<co
 Driver::~Driver() { stop(); }
 
 std::optional<LeafBatch> Driver::next_batch(double timeout_s) {
-    // Each group has one turn: where every leaf is remembered, no batch may ever come.
+    // One step per group: if every leaf is cached, no batch may ever come.
     for (size_t i = 0; threads_.empty() && i < groups_.size() && outbox_is_empty(); ++i)
         if (!work_once(here_)) break;
     std::unique_lock lock(mutex_);
@@ -32,16 +32,16 @@ std::optional<LeafBatch> Driver::next_batch(double timeout_s) {
     if (stopping_ || outbox_.empty()) return std::nullopt;
     const uint32_t group = outbox_.front();
     outbox_.pop_front();
-    answers_[group].out = true;
+    answers_[group].in_flight = true;
     return LeafBatch{group, groups_[group]->num_rows(), groups_[group]->observations()};
 }
 
 Result<void> Driver::submit(uint32_t group, const float* policy_logits,
                             const float* outcomes_observer, uint64_t version) {
     const std::lock_guard lock(mutex_);
-    if (group >= groups_.size() || !answers_[group].out)
+    if (group >= groups_.size() || !answers_[group].in_flight)
         return Error{Error::Kind::illegal,
-                     "group " + std::to_string(group) + " has no batch out to be answered"};
+                     "group " + std::to_string(group) + " has no batch in flight"};
     answers_[group] = {policy_logits, outcomes_observer, version, false};
     to_search_.push_back(group);
     work_waiting_.notify_one();

@@ -1,4 +1,4 @@
-// Many games that are searched together: their leaves make one batch.
+// Games that are searched together: their leaves form one batch.
 #pragma once
 
 #include "search/evaluators.h"
@@ -11,31 +11,30 @@ struct SelfPlayCounts {
     uint64_t largest_tree_bytes = 0;
 };
 
-// What all groups of a driver remember evaluations in: null where the options want nothing
-// remembered.
+// The evaluation cache that all groups of a driver share; null if the options turn it off.
 inline std::shared_ptr<EvaluationCache> make_cache(const SelfPlayOptions& options) {
     if (options.cache_bytes == 0) return nullptr;
     return std::make_shared<EvaluationCache>(options.cache_bytes);
 }
 
-// A group of games of whichever kind: what the driver and other languages hold.
+// A group of any game: what the driver and other languages hold.
 class AnyGroup {
   public:
     virtual ~AnyGroup() = default;
 
-    // Plays every game on to its next leaf; afterwards there are num_rows() observations to
-    // evaluate. May be none, when no game came to a leaf within its share of work.
+    // Advances every game to its next leaf; then there are num_rows() observations to evaluate.
+    // There may be none, if no game reached a leaf within its share of work.
     virtual void gather() = 0;
     virtual uint32_t num_rows() const = 0;
     virtual const uint8_t* observations() const = 0;
-    // Takes the answers: rows of num_actions logits and of num_outcomes probabilities, in the order
-    // of the observations; then it is as after `gather`. Gives the first row that has a number that
-    // is not finite, or -1.
+    // Takes the evaluations: rows of num_actions logits and of num_outcomes probabilities, in the
+    // order of the observations; then gathers. Returns the first row with a number that is not
+    // finite, or -1.
     virtual int64_t play_on(const float* policy_logits, const float* outcomes_observer,
                             uint64_t version) = 0;
-    // Gathers, and answers by an evaluator of the core.
+    // Gathers, and evaluates by an evaluator of the core.
     virtual void step(CoreEvaluator& evaluator) = 0;
-    // Episodes finished since the last call, whole games as bytes.
+    // Episodes finished since the last call, encoded.
     virtual std::vector<std::vector<uint8_t>> take_episodes() = 0;
     virtual SelfPlayCounts counts() const = 0;
 };
@@ -43,8 +42,8 @@ class AnyGroup {
 template <Game P>
 class Group final : public AnyGroup {
   public:
-    // Games of group g of G with N games each are numbered g * N + i, stepping by G * N. The cache
-    // may be shared with groups of the same game that are evaluated by the same weights, or null.
+    // Games of group g of G with N games each are numbered g * N + i, in steps of G * N. The cache
+    // may be null, or shared with groups of the same game and weights.
     Group(const typename P::Options& game_options, const OptionValues& option_values,
           const Facts& facts, const SelfPlayOptions& options,
           std::shared_ptr<EvaluationCache> cache, uint32_t number, uint32_t num_groups,
@@ -64,7 +63,7 @@ class Group final : public AnyGroup {
         num_leaves_ += rows_.size();
     }
 
-    // Each game takes its answer and continues at once, so that its tree comes out of memory once.
+    // Each game absorbs and gathers at once, so that its tree is loaded into the CPU cache once.
     int64_t play_on(const float* policy_logits, const float* outcomes_observer,
                     uint64_t version) override {
         memory_.version = version;
@@ -128,7 +127,7 @@ class Group final : public AnyGroup {
     std::vector<SelfPlayer<P>> players_;
     std::vector<uint8_t> observations_;
     std::vector<uint32_t> rows_;      // which player each row belongs to
-    std::vector<uint32_t> answered_;  // the same of the batch before
+    std::vector<uint32_t> answered_;  // the same for the previous batch
     std::vector<std::vector<uint8_t>> episodes_;
     uint64_t num_leaves_ = 0, num_episodes_ = 0;
 };

@@ -1,5 +1,5 @@
-// The settings of self-play beside those of its search: each with its default, its bounds and what
-// it trades. See search/options.h for what is made from them.
+// The settings of self-play beside those of its search: each with its default, bounds and
+// trade-off. See search/options.h for what is generated from them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace zf {
 
-// kSelfPlaySettings says what each is for.
+// kSelfPlaySettings documents each.
 struct SelfPlayOptions {
     SearchOptions search;
     float full_search_probability = 1;
@@ -20,7 +20,7 @@ struct SelfPlayOptions {
     bool reuse_tree = true;
     uint64_t cache_bytes = 1 << 28;
     uint64_t seed = 1;
-    // Which start of which worker this is: one half of every episode's id.
+    // Identifies one run of one worker: one half of every episode's id.
     uint64_t worker = 0;
 };
 

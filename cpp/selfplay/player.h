@@ -14,7 +14,7 @@ template <Game P>
 class SelfPlayer {
   public:
     // The games of this player are numbered first_sequence, first_sequence + step, …; each depends
-    // on the options' seed and its number alone (and on the evaluations).
+    // on the seed, its number and the evaluations alone.
     SelfPlayer(const typename P::Options& game_options, const OptionValues& option_values,
                const Facts& facts, const SelfPlayOptions& options, uint64_t first_sequence,
                uint64_t step)
@@ -30,8 +30,8 @@ class SelfPlayer {
         start_game();
     }
 
-    // Plays on until a leaf needs an evaluation; writes its observation. False if this call's share
-    // of work was done without one (call again). Finished games are given to `finished`.
+    // Plays until a leaf needs an evaluation; writes its observation. False if this call's share of
+    // work is done without one (call again). Calls `finished` with each finished game.
     template <class Finished>
     bool gather(uint8_t* observation, GroupMemory& memory, Finished finished) {
         for (int turn = 0; turn < 8; ++turn) {
@@ -46,7 +46,7 @@ class SelfPlayer {
         return false;
     }
 
-    // The evaluation of the leaf that gather gave. False where a number in it is not finite.
+    // Takes the evaluation of that leaf. False if a number in it is not finite.
     bool absorb(const Evaluation& evaluation) { return decider_.absorb(evaluation); }
 
     const P& leaf_position() const { return decider_.leaf_position(); }
@@ -72,8 +72,8 @@ class SelfPlayer {
         decided_in_turn_ = false;
     }
 
-    // Rolls dice and plays what is forced up to a decision. False if the game ended instead; the
-    // next one has then been started.
+    // Samples chance and plays forced actions up to a decision. False if the game ended instead;
+    // the next one is then started.
     template <class Finished>
     bool go_to_decision(Finished finished) {
         for (;;) {
@@ -159,7 +159,7 @@ class SelfPlayer {
     std::vector<Action> legal_;  // scratch
     uint64_t sequence_, step_;
     uint64_t num_simulations_ = 0, num_decisions_ = 0, tree_bytes_ = 0;
-    uint32_t turns_in_game_ = 0;  // in which there was something to decide
+    uint32_t turns_in_game_ = 0;  // with a decision
     bool deciding_ = false, decided_in_turn_ = false;
 };
 

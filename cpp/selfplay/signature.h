@@ -1,7 +1,6 @@
-// The signature of a game: a hash of a fixed set of episodes, played with fixed arithmetic instead
-// of a network. It stands for all behaviour of rules, search, record and self-play together: it
-// must come out the same on every machine and in every language, and changes only when play is
-// meant to change.
+// The signature of a game: a hash of a fixed set of episodes, played with the hash evaluator
+// instead of a network. It covers rules, search, records and self-play: it is the same on every
+// machine and in every language, and changes only when play is meant to change.
 #pragma once
 
 #include <functional>
@@ -12,7 +11,7 @@
 
 namespace zf {
 
-// Sixteen hexadecimal digits. Takes about a second. `make_group` gives a group of kSignatureGames
+// Sixteen hexadecimal digits. Takes about a second. `make_group` makes a group of kSignatureGames
 // games.
 inline constexpr uint32_t kSignatureGames = 4;
 inline std::string signature(
@@ -20,7 +19,7 @@ inline std::string signature(
     const std::function<std::unique_ptr<AnyGroup>(const SelfPlayOptions&)>& make_group) {
     ByteWriter all;
     for (const RootKind root : {RootKind::puct, RootKind::gumbel}) {
-        // Every option is stated, so that a new default does not change what the signature plays.
+        // All options are explicit, so that a new default does not change the signature.
         const SelfPlayOptions options{
             .search = {.num_simulations = root == RootKind::puct ? 40u : 16u,
                        .root = root,

@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from zerofleet._core import turn_ends
+from zerofleet._core import afterstates
 from zerofleet.arena.player import Player
 from zerofleet.games import Position
 
@@ -43,7 +43,7 @@ class GreedyPlayer(Player):
 
     # R ends of turns, P positions, A actions, D samples of hidden information.
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
-        ends = turn_ends(positions, seeds, NUM_DRAWS)
+        ends = afterstates(positions, seeds, NUM_DRAWS)
         values_R = np.where(
             ends.over, ends.reward, ends.observer_sign * self._values_of(ends.observations)
         )

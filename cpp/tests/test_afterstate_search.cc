@@ -4,8 +4,8 @@
 #include <map>
 
 #include "games/backgammon.h"
+#include "search/afterstate_search.h"
 #include "search/evaluators.h"
-#include "search/turn_search.h"
 
 using namespace zf;
 
@@ -15,7 +15,7 @@ const Facts kFacts = Backgammon::facts({});
 
 Backgammon read(const std::string& text) { return *Backgammon::from_text({}, text); }
 
-RootResult searched(TurnSearch<Backgammon>& search, const Backgammon& position,
+RootResult searched(AfterstateSearch<Backgammon>& search, const Backgammon& position,
                     EvaluatorKind kind) {
     CoreEvaluator evaluator(kind, kFacts, 1);
     std::vector<uint8_t> observation(kFacts.observation_bytes);
@@ -60,7 +60,7 @@ TEST_SUITE("turn search") {
         const std::map<std::string, uint32_t> known = {
             {"31", 16}, {"22", 75}, {"65", 7}, {"11", 42}};
         for (const auto& [roll, count] : known) {
-            TurnSearch<Backgammon> search(kFacts);
+            AfterstateSearch<Backgammon> search(kFacts);
             const RootResult result =
                 searched(search, read(kStart + " " + roll), EvaluatorKind::uniform);
             CHECK(result.num_simulations == count);
@@ -69,7 +69,7 @@ TEST_SUITE("turn search") {
 
     TEST_CASE("an action is worth the best end it leads to, for either player") {
         Rng rng(7);
-        TurnSearch<Backgammon> search(kFacts);
+        AfterstateSearch<Backgammon> search(kFacts);
         int num_by_player[2] = {0, 0};
         for (int game = 0; game < 6; ++game) {
             Backgammon position = Backgammon::start({}, rng);
@@ -79,7 +79,7 @@ TEST_SUITE("turn search") {
                     continue;
                 }
                 const int player = position.to_move();
-                search.forget();
+                search.clear();
                 const RootResult result = searched(search, position, EvaluatorKind::hash);
                 for (size_t i = 0; i < result.actions.size(); ++i) {
                     Backgammon next = position;
@@ -98,7 +98,7 @@ TEST_SUITE("turn search") {
     }
 
     TEST_CASE("the later decisions of a turn ask for nothing, and find the same best end") {
-        TurnSearch<Backgammon> search(kFacts);
+        AfterstateSearch<Backgammon> search(kFacts);
         Backgammon position = read(kStart + " 42");
         const RootResult first = searched(search, position, EvaluatorKind::hash);
         position.play(first.best_action);
@@ -109,7 +109,7 @@ TEST_SUITE("turn search") {
     }
 
     TEST_CASE("the policy prefers what is worth more, and adds up to 1") {
-        TurnSearch<Backgammon> search(kFacts);
+        AfterstateSearch<Backgammon> search(kFacts);
         const RootResult result = searched(search, read(kStart + " 64"), EvaluatorKind::hash);
         float sum = 0;
         for (size_t i = 0; i < result.actions.size(); ++i) {
@@ -124,7 +124,7 @@ TEST_SUITE("turn search") {
     }
 
     TEST_CASE("where memory is short, positions within the turn are evaluated as they are") {
-        TurnSearch<Backgammon> search(kFacts);
+        AfterstateSearch<Backgammon> search(kFacts);
         const Backgammon position = read(kStart + " 22");
         std::vector<uint8_t> observation(kFacts.observation_bytes);
         CoreEvaluator evaluator(EvaluatorKind::uniform, kFacts, 1);
@@ -141,7 +141,7 @@ TEST_SUITE("turn search") {
     }
 
     TEST_CASE("numbers that are not finite are refused") {
-        TurnSearch<Backgammon> search(kFacts);
+        AfterstateSearch<Backgammon> search(kFacts);
         search.begin(read(kStart + " 31"), 1 << 26);
         std::vector<uint8_t> observation(kFacts.observation_bytes);
         REQUIRE(search.gather(observation.data()));

@@ -1,15 +1,15 @@
-// A decision by whole turns: every position in which the player to move can end its turn is
-// evaluated once, and an action is worth the best end it leads to. For games in which nothing is
-// hidden and a turn is several decisions, whose ends a tree search with few simulations hardly
-// sees.
+// Afterstate evaluation of whole turns, as in TD-Gammon (Tesauro, 1995): every position in which
+// the player to move can end its turn is evaluated once, and the value of an action is that of the
+// best afterstate it leads to. For games with perfect information whose turns have several
+// decisions: a tree search with few simulations hardly reaches the end of a turn.
 //
 //     search.begin(position, max_bytes);
 //     while (!search.finished())
 //         if (search.gather(observation)) search.absorb(evaluate(observation));
 //     RootResult result = search.result(sharpness);
 //
-// What was found holds for all decisions of the turn, until `forget`: they ask for nothing more. No
-// position of a turn may come again within it.
+// The values hold for all decisions of the turn, until `clear`: they need no further evaluation. No
+// position may repeat within a turn.
 #pragma once
 
 #include "base/hash.h"
@@ -20,91 +20,91 @@
 namespace zf {
 
 template <Game P>
-class TurnSearch {
+class AfterstateSearch {
   public:
     // `facts` must outlive the search.
-    explicit TurnSearch(const Facts& facts)
+    explicit AfterstateSearch(const Facts& facts)
         : facts_(&facts), outcomes_(facts), observation_(facts.observation_bytes) {}
 
-    // Starts on a position in which a player decides. False where it continues with what is known
-    // of the turn. Where the turn has more positions than memory may be had for, those that are not
-    // followed up are evaluated as they are.
+    // Starts on a position with a player to move. False if the turn is already evaluated. If the
+    // turn has more positions than max_bytes allows, those that are not expanded are evaluated
+    // themselves.
     bool begin(const P& root, uint64_t max_bytes) {
         root_ = find(root);
         num_evaluated_ = 0;
-        if (root_ != kNoIndex && nodes_[root_].num_ways > 0) return false;
-        forget();
+        if (root_ != kNoIndex && nodes_[root_].num_edges > 0) return false;
+        clear();
         player_ = root.to_move();
         root_ = add(root);
         expand_all(std::min<uint64_t>(max_bytes / sizeof(Node), kMaxTreeItems));
         return true;
     }
 
-    // A new turn: nothing that was found is of use.
-    void forget() {
+    // A new turn: drops all positions.
+    void clear() {
         nodes_.clear();
-        ways_.clear();
+        edges_.clear();
         to_evaluate_.clear();
-        from_the_end_.clear();
+        postorder_.clear();
         table_.assign(table_.size(), kNoIndex);
     }
 
     bool finished() const { return to_evaluate_.empty(); }
     uint32_t num_simulations() const { return num_evaluated_; }
 
-    // Writes the observation of an end that is not evaluated yet; false where there is none.
+    // Writes the observation of an afterstate to evaluate; false if there is none left.
     bool gather(uint8_t* observation) {
         if (finished()) return false;
         leaf_position().observe(leaf_observer(), observation);
         return true;
     }
 
-    // The evaluation of what `gather` gave. False, and it is still to be evaluated, where a number
-    // in it is not finite.
+    // Takes the evaluation of what `gather` wrote. False, and it must be evaluated again, if a
+    // number is not finite.
     bool absorb(const Evaluation& evaluation) {
         if (!all_finite(evaluation.outcomes_observer, outcomes_.count())) return false;
         Node& end = nodes_[to_evaluate_.back()];
         if (leaf_observer() == player_) {
             std::copy_n(evaluation.outcomes_observer, outcomes_.count(), end.outcomes_player);
         } else {
-            outcomes_.turn_round(evaluation.outcomes_observer, end.outcomes_player);
+            outcomes_.flip_view(evaluation.outcomes_observer, end.outcomes_player);
         }
         end.value_player = outcomes_.mean(end.outcomes_player);
         to_evaluate_.pop_back();
         ++num_evaluated_;
-        if (finished()) find_best_ends();
+        if (finished()) backup_best();
         return true;
     }
 
-    // An end is observed by whoever acts next, since that is where values are learnt.
+    // An afterstate is observed by whoever acts next: the value head trains on such rows.
     const P& leaf_position() const { return nodes_[to_evaluate_.back()].position; }
     int leaf_observer() const { return observer_of(leaf_position()); }
 
-    // Needs a search that is finished. The policy is a softmax of the actions' values, divided by
-    // the largest reward, times `sharpness`; there are no priors to hold against it.
+    // Precondition: finished. The policy is a softmax of `sharpness` times the actions' values,
+    // divided by the largest reward; there are no priors.
     RootResult result(float sharpness) const {
         RootResult result;
         const Node& root = nodes_[root_];
         const float largest = facts_->largest_reward();
-        const Way* ways = &ways_[root.first_way];
+        const Edge* edges = &edges_[root.first_edge];
         size_t best = 0;
-        for (uint32_t i = 0; i < root.num_ways; ++i) {
-            const float value = nodes_[ways[i].to].value_player;
-            if (value > nodes_[ways[best].to].value_player) best = i;
-            result.actions.push_back(ways[i].action);
+        for (uint32_t i = 0; i < root.num_edges; ++i) {
+            const float value = nodes_[edges[i].to].value_player;
+            if (value > nodes_[edges[best].to].value_player) best = i;
+            result.actions.push_back(edges[i].action);
             result.visits.push_back(1);
             result.values_to_move.push_back(largest * value);
             result.policy.push_back(sharpness * value);
         }
-        result.priors.assign(root.num_ways, 1 / float(root.num_ways));
-        softmax(result.policy.data(), int(root.num_ways));
+        result.priors.assign(root.num_edges, 1 / float(root.num_edges));
+        softmax(result.policy.data(), int(root.num_edges));
         result.target = result.policy;
-        result.best_action = ways[best].action;
+        result.best_action = edges[best].action;
         result.value_to_move = largest * root.value_player;
         result.outcomes_to_move.assign(root.outcomes_player,
                                        root.outcomes_player + outcomes_.count());
         result.num_simulations = num_evaluated_;
-        result.num_bytes = nodes_.capacity() * sizeof(Node) + ways_.capacity() * sizeof(Way) +
+        result.num_bytes = nodes_.capacity() * sizeof(Node) + edges_.capacity() * sizeof(Edge) +
                            table_.capacity() * sizeof(uint32_t);
         return result;
     }
@@ -112,16 +112,16 @@ class TurnSearch {
   private:
     static constexpr size_t kLeastTable = 64;
 
-    // A position of the turn, by what is seen of it: however it is reached, it is there once.
+    // A position of the turn, keyed by its observation: transpositions share a node.
     struct Node {
         P position;
         Hash128 key;
-        uint32_t first_way = 0, num_ways = 0;  // none at an end of the turn
-        float value_player = 0;                // in the view of who searches, scaled to 1
+        uint32_t first_edge = 0, num_edges = 0;  // none at an afterstate
+        float value_player = 0;  // the searching player's view, divided by the largest reward
         float outcomes_player[kMaxOutcomes] = {};
         bool is_end = false;
     };
-    struct Way {
+    struct Edge {
         Action action;
         uint32_t to;
     };
@@ -142,7 +142,7 @@ class TurnSearch {
         return table_.empty() ? kNoIndex : table_[place_of(key_of(position))];
     }
 
-    // Where a key is in the table, or would be.
+    // The place of a key in the table.
     size_t place_of(const Hash128& key) const {
         size_t place = key.low & (table_.size() - 1);
         while (table_[place] != kNoIndex && !(nodes_[table_[place]].key.low == key.low &&
@@ -151,7 +151,7 @@ class TurnSearch {
         return place;
     }
 
-    // The node of a position; where it is new it is noted what is to be done with it.
+    // The node of a position; a new one is scored, or listed for evaluation if it ends the turn.
     uint32_t add(const P& position) {
         if (table_.size() < 2 * (nodes_.size() + 1)) grow_table();
         const Hash128 key = key_of(position);
@@ -182,47 +182,46 @@ class TurnSearch {
         for (uint32_t i = 0; i < nodes_.size(); ++i) table_[place_of(nodes_[i].key)] = i;
     }
 
-    // Finds all positions of the turn. Those within it are listed in `from_the_end_` after all that
-    // they lead to.
+    // Expands all positions of the turn, and lists the inner ones in postorder.
     void expand_all(uint64_t max_nodes) {
-        std::vector<std::pair<uint32_t, uint32_t>> path;  // nodes, with the way to be followed next
+        std::vector<std::pair<uint32_t, uint32_t>> path;  // nodes, with the edge to follow next
         const auto enter = [&](uint32_t index) {
-            if (nodes_[index].is_end || nodes_[index].num_ways > 0) return;
-            const bool full = nodes_.size() >= max_nodes || ways_.size() >= kMaxTreeItems;
+            if (nodes_[index].is_end || nodes_[index].num_edges > 0) return;
+            const bool full = nodes_.size() >= max_nodes || edges_.size() >= kMaxTreeItems;
             if (index != root_ && full) return end_at(index);
             legal_.resize(facts_->num_actions);
             legal_.resize(nodes_[index].position.legal_actions(legal_.data()));
-            nodes_[index].first_way = uint32_t(ways_.size());
-            nodes_[index].num_ways = uint32_t(legal_.size());
+            nodes_[index].first_edge = uint32_t(edges_.size());
+            nodes_[index].num_edges = uint32_t(legal_.size());
             for (const Action action : legal_) {
                 P next = nodes_[index].position;
                 next.play(action);
-                ways_.push_back({action, add(next)});
+                edges_.push_back({action, add(next)});
             }
             path.emplace_back(index, 0);
         };
         enter(root_);
         while (!path.empty()) {
             auto& [index, next] = path.back();
-            if (next < nodes_[index].num_ways) {
-                enter(ways_[nodes_[index].first_way + next++].to);
+            if (next < nodes_[index].num_edges) {
+                enter(edges_[nodes_[index].first_edge + next++].to);
             } else {
-                from_the_end_.push_back(index);
+                postorder_.push_back(index);
                 path.pop_back();
             }
         }
-        if (finished()) find_best_ends();
+        if (finished()) backup_best();
     }
 
-    // Each position of the turn takes over the best that it leads to.
-    void find_best_ends() {
-        for (const uint32_t index : from_the_end_) {
+    // Backs up the best value to each inner position of the turn.
+    void backup_best() {
+        for (const uint32_t index : postorder_) {
             Node& node = nodes_[index];
-            const Way* ways = &ways_[node.first_way];
-            const Node* best = &nodes_[ways[0].to];
-            for (uint32_t i = 1; i < node.num_ways; ++i)
-                if (nodes_[ways[i].to].value_player > best->value_player)
-                    best = &nodes_[ways[i].to];
+            const Edge* edges = &edges_[node.first_edge];
+            const Node* best = &nodes_[edges[0].to];
+            for (uint32_t i = 1; i < node.num_edges; ++i)
+                if (nodes_[edges[i].to].value_player > best->value_player)
+                    best = &nodes_[edges[i].to];
             node.value_player = best->value_player;
             std::copy_n(best->outcomes_player, kMaxOutcomes, node.outcomes_player);
         }
@@ -233,10 +232,10 @@ class TurnSearch {
     std::vector<uint8_t> observation_;  // scratch
     std::vector<Action> legal_;         // scratch
     std::vector<Node> nodes_;
-    std::vector<Way> ways_;
-    std::vector<uint32_t> table_;         // by key, open addressing; kNoIndex where free
-    std::vector<uint32_t> to_evaluate_;   // ends
-    std::vector<uint32_t> from_the_end_;  // positions within the turn
+    std::vector<Edge> edges_;
+    std::vector<uint32_t> table_;        // by key, open addressing; kNoIndex where free
+    std::vector<uint32_t> to_evaluate_;  // afterstates
+    std::vector<uint32_t> postorder_;    // inner positions of the turn
     uint32_t root_ = kNoIndex, num_evaluated_ = 0;
     Mover player_ = 0;
 };
