@@ -1,6 +1,6 @@
-"""Prints each game's signature as Python computes it: python -m zerofleet.signature
+"""Prints each game's signature: python -m zerofleet.signature
 
-The same lines come out of the C++ and the WebAssembly build: scripts/check-signatures compares.
+The C++ and WebAssembly builds print the same lines; scripts/check-signatures compares them.
 """
 
 from zerofleet import _core

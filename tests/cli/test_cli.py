@@ -101,7 +101,7 @@ def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[
         ),
         (
             ["analyse", "connect4", "--player", "playout,root=gumbel", "--seconds", "1"],
-            "player 'playout,root=gumbel,seconds=1': root=gumbel plans its rounds",
+            "player 'playout,root=gumbel,seconds=1': root=gumbel needs a fixed number",
         ),
         (["analyse", "connect4", "4", "--json"], "TEXT does not go with --json"),
         (["analyse", "--json", "--option", "size=9"], "--option goes with GAME"),

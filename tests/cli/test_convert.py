@@ -33,7 +33,7 @@ def test_one_game_of_a_match_becomes_a_text(capsys: pytest.CaptureFixture[str]) 
     Path("match.mat").write_text(MATCH)
     ran = Ran(capsys, *example_of(capsys, "convert"))
     assert (ran.status, ran.output) == (0, "first.txt: backgammon, text\n")
-    left_out = "match.mat: game 1: 2 cube actions left out; play here is without the cube\n"
+    left_out = "match.mat: game 1: 2 cube actions left out; play here is cubeless\n"
     assert ran.errors == left_out
     (record,) = read_games("first.txt")
     assert record.players == ("gnubg", "anna")
@@ -79,7 +79,7 @@ def test_a_custom_game_is_converted_where_it_is_named(capsys: pytest.CaptureFixt
         (["match.mat", "game.sgf"], "SGF is for gomoku line=5, not for backgammon"),
         (["match.mat", "gone/game.mat"], "gone/game.mat cannot be written"),
         (["match.mat", "--option", "checkers=3"], "--option goes with --game"),
-        (["match.mat", "--from", "sgf"], "match.mat: it is no SGF"),
+        (["match.mat", "--from", "sgf"], "match.mat: it is not SGF"),
         (["."], ". cannot be read: Is a directory"),
     ],
 )

@@ -250,7 +250,7 @@ def test_the_example_in_the_help_of_play_runs(tmp_path: Path) -> None:
         ),
         ("connect4 --load two.moves", "two.moves has 2 games; take one of them out: "),
         ("gomoku --load two.moves", "two.moves: it is a game of connect4, not of gomoku"),
-        ("gomoku --load bad.sgf", "bad.sgf: it is no SGF"),
+        ("gomoku --load bad.sgf", "bad.sgf: it is not SGF"),
         ("tictactoe --load bad.txt", "bad.txt: seat must be first or second, got third"),
     ],
 )

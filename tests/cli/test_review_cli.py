@@ -68,7 +68,7 @@ def test_a_game_of_a_run_is_reviewed_by_its_number(
         (["nothing.txt"], "nothing.txt cannot be read: No such file or directory"),
         (["two.moves"], "two.moves has 2 games; say which by --only N"),
         (["two.moves", "--only", "3"], "--only 3: two.moves has 2 games"),
-        (["own.txt"], "own.txt: it is a game of nim.py:Nim, which does not come with zerofleet"),
+        (["own.txt"], "own.txt: it is a game of nim.py:Nim, which is not built in"),
         (["game.txt", "--game", "gomoku"], "game.txt: it is a game of"),
         (["game.txt", "--option", "size=9"], "--option goes with --game"),
         (["game.txt", "--from", "pgn"], "game.txt: unknown format 'pgn' of games; known: sgf,"),

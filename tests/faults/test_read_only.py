@@ -72,6 +72,6 @@ def test_a_read_only_cache_of_compiled_games_is_named(
     header.write_text("class MyGame;")
     ran = Ran(capsys, "check", str(header))
     assert ran.errors == (
-        f"zerofleet: {read_only_runs}/cache cannot keep what was compiled: Read-only file system; "
-        "ZEROFLEET_CACHE can name another folder\n"
+        f"zerofleet: {read_only_runs}/cache cannot cache the compiled game: Read-only file system; "
+        "set ZEROFLEET_CACHE to another folder\n"
     )

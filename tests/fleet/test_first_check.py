@@ -11,7 +11,7 @@ import zerofleet as zf
 from zerofleet import metrics
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet import first_check
-from zerofleet.games.check_apart import check_apart
+from zerofleet.games.check_in_child import check_in_child
 
 GAMES = """
 import zerofleet as zf
@@ -110,5 +110,5 @@ def test_code_that_passed_is_not_checked_again_until_it_changes(tmp_path, games_
 
 def test_what_a_game_prints_disturbs_no_check_in_a_process_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "support"))
-    seen = check_apart("games.py:Prints", {}, 64, 1, lambda num_games: None, None)
+    seen = check_in_child("games.py:Prints", {}, 64, 1, lambda num_games: None, None)
     assert seen.num_games == 64

@@ -217,7 +217,7 @@ def test_without_a_compiler_it_says_what_to_install(
     with pytest.raises(Unsupported, match=r"no C\+\+ compiler was found: .* apt install g\+\+"):
         zf.games.build(header)
     monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(Unsupported, match=r"\$CXX is no-such-compiler, which is not there"):
+    with pytest.raises(Unsupported, match=r"\$CXX is no-such-compiler, which does not exist"):
         zf.games.build(header)
 
 

@@ -128,11 +128,11 @@ def test_the_board_counts_where_sgf_names_another_winner() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", r"it is no SGF: there is no game in it"),
+        ("", r"it is not SGF: it contains no game"),
         ("(;GM[4]SZ[9];B[ee]", r"line 1: the game is not closed: \) is missing"),
-        ("(;GM[4]SZ[9]\n;B[ee]=)", r"line 2: '=\)' is no SGF"),
-        ("(;GM[4]SZ[9](;B[ee]);B[aa])", "a node follows a variation that is closed"),
-        ("(;[4])", r"\[4\] has no property's name before it"),
+        ("(;GM[4]SZ[9]\n;B[ee]=)", r"line 2: '=\)' is not SGF"),
+        ("(;GM[4]SZ[9](;B[ee]);B[aa])", "a node follows a closed variation"),
+        ("(;[4])", r"\[4\] has no property name before it"),
         ("(;FF[4]SZ[9];B[ee])", r"a game GM\[1\]; Gomoku is GM\[4\], and a file without GM is Go"),
         ("(;GM[2]SZ[9])", r"it is a game GM\[2\]; Gomoku is GM\[4\]$"),
         ("(;GM[4];B[ee])", "SZ is missing"),
@@ -204,7 +204,7 @@ def test_cube_actions_of_gnubg_are_left_out_with_a_note(gnubg: Any, tmp_path: Pa
     assert dropped.reward_first_player == dropped.awarded_first_player == -1
     assert taken.awarded_first_player is None
     assert taken.reward_first_player == 2  # a gammon; the cube made 4 of it
-    assert taken.notes == ("game 2: 2 cube actions left out; play here is without the cube",)
+    assert taken.notes == ("game 2: 2 cube actions left out; play here is cubeless",)
 
 
 HEAD = " 0 point match\n\n Game 1\n a : 0                          b : 0\n"
@@ -213,7 +213,7 @@ HEAD = " 0 point match\n\n Game 1\n a : 0                          b : 0\n"
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "it is no MAT: no line says 'Game 1'"),
+        ("", "it is not MAT: it has no line 'Game 1'"),
         (" Game 1\n", "game 1 is empty"),
         (" Game 1\n a, b\n", "line 2: names and scores are written"),
         ('; [Variation "NackGammon"]\n' + HEAD, "variation 'NackGammon'; known: Backgammon, Hyper"),
@@ -223,7 +223,7 @@ HEAD = " 0 point match\n\n Game 1\n a : 0                          b : 0\n"
         (HEAD + "  1) 31:                        31: 8/5 6/5\n", "its last turn was not played"),
         (HEAD + "  1) 31: 8/5 6/5              hello\n", "'hello' is neither a roll"),
         (HEAD + "  1) 31: Illegal play (x)\n", "line 5: 'illegal' is no checker move"),
-        (HEAD + "; Set Pos=-b----E-C---eE---c-e----B-/0\n", "games are read from their beginning"),
+        (HEAD + "; Set Pos=-b----E-C---eE---c-e----B-/0\n", "games must start from the beginning"),
         (HEAD + "      Wins 1 point\n  1) 31: 8/5 6/5\n", "follows the end of game 1"),
     ],
 )
@@ -251,7 +251,7 @@ def test_columns_are_a_game_a_line() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("\n# none\n", "there is no game in it; a game is a line of columns"),
+        ("\n# none\n", "it contains no game; a game is a line of columns"),
         ("44\n48", "line 2, move 2: '8' is no move; a move is a column 1-7"),
         ("4444444", "line 1, move 7: column 4 is full"),
         ("12121212", "line 1, move 8: 2: the game is over"),
@@ -268,7 +268,7 @@ TEXT = "game: {}\noptions:\nstart:\nmoves: {}\n"
 def test_a_text_does_not_choose_what_code_is_loaded(tmp_path: Path) -> None:
     source = tmp_path / "own.py"
     source.write_text("raise SystemExit('it ran')")
-    with pytest.raises(BadText, match=r"own.py:G, which does not come with zerofleet; name"):
+    with pytest.raises(BadText, match=r"own.py:G, which is not built in; name"):
         games_from_text(TEXT.format(f"{source}:G", ""), "text")
 
 
@@ -276,8 +276,8 @@ def test_a_text_does_not_choose_what_code_is_loaded(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ("4453", "a saved game has lines game, options, .*; got '4453'"),
-        ("game: connect4\n", "a saved game has a line options, which is missing"),
-        ("game: connect4\ngame: connect4\n", "one line game, not two"),
+        ("game: connect4\n", "the line options of the saved game is missing"),
+        ("game: connect4\ngame: connect4\n", "one line game, got two"),
         (TEXT.format("connect4", "4; 9"), "move 2: '9' is no move"),
         (TEXT.format("connect4", "4") + "seat: third\n", "seat must be first or second"),
         (TEXT.format("connect4", "4") + "result: won\n", "result must be a number, got won"),
@@ -339,9 +339,9 @@ def test_a_file_of_another_game_is_refused(
         (TEXT.format("connect4", "") + "result: nan\n", "text", "result must be a number, got nan"),
         (
             TEXT.format("gomoku", "").replace("options:", "options: size=9 size=15"),
-            *("text", "the option size is there twice"),
+            *("text", "the option size is given twice"),
         ),
-        (f" Game {'1' * 5000}\n", "mat", "no line says 'Game 1'"),
+        (f" Game {'1' * 5000}\n", "mat", "it has no line 'Game 1'"),
         (f"{HEAD}      Wins {'9' * 5000} points\n", "mat", "is neither a roll"),
         (f"{HEAD}      Wins 0 points\n", "mat", "is neither a roll"),
     ],
@@ -362,12 +362,12 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadText, match=r"none.sgf cannot be read: No such file"):
         read_games(tmp_path / "none.sgf")
     (tmp_path / "rubbish.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadText, match=r"rubbish.txt: it is no text"):
+    with pytest.raises(BadText, match=r"rubbish.txt: it is not text"):
         read_games(tmp_path / "rubbish.txt")
     with pytest.raises(ZerofleetError, match=r"unknown format 'pgn' of games; known: sgf, mat"):
         read_games(tmp_path / "rubbish.txt", "pgn")
 
 
 def test_a_typed_move_that_is_no_utf_8_is_named() -> None:
-    with pytest.raises(BadText, match="is no UTF-8"):
+    with pytest.raises(BadText, match="is not UTF-8"):
         actions_of_turn(zf.games.get("connect4").new_position(), "\udcff")

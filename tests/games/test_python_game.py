@@ -254,7 +254,7 @@ def shuffle_in_the_order_held(self: Kuhn, player: int, seed: int) -> None:
             r"observe\(0\) gave 16 bytes, observation_bytes is 2 \(an array must be of uint8\)",
         ),
         (changed(Nim, copy=lambda self: 3), r"copy\(\) must give its own class, got 3"),
-        (changed(Nim, copy=lambda self: self), r"playing on what copy\(\) gave changed"),
+        (changed(Nim, copy=lambda self: self), r"playing on a copy\(\) changed"),
         (changed(Nim, max_plies=3), r"game 0, end: the game is not over after max_plies \(3\)"),
         (
             changed(Gamble, chance_outcomes=lambda self: [(0, 0.5)]),
@@ -301,16 +301,16 @@ def test_a_broken_promise_is_found_and_named(own: type, message: str) -> None:
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        (object, "object is no game: it needs name, a text of 1 to 64 bytes, got None"),
-        (changed(Nim, name="é" * 33), "needs name, a text of 1 to 64 bytes, got 'é"),
+        (object, "object is not a game: it needs name, a string of 1 to 64 bytes, got None"),
+        (changed(Nim, name="é" * 33), "needs name, a string of 1 to 64 bytes, got 'é"),
         (
             changed(Nim, num_actions=0),
-            "Changed is no game: it needs num_actions, a whole number from 1 to 65535, got 0",
+            "Changed is not a game: it needs num_actions, an integer from 1 to 65535, got 0",
         ),
-        (changed(Nim, max_plies="ten"), "needs max_plies, a whole number .* got 'ten'"),
+        (changed(Nim, max_plies="ten"), "needs max_plies, an integer .* got 'ten'"),
         (
             changed(Nim, max_plies=65537),
-            "needs max_plies, a whole number from 1 to 65536, got 65537",
+            "needs max_plies, an integer from 1 to 65536, got 65537",
         ),
         (changed(Nim, rewards=None), "it lacks the method rewards"),
         (changed(Nim, hidden=True), "it lacks the method resample_hidden"),

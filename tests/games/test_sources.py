@@ -58,15 +58,15 @@ def test_a_class_in_a_module_is_named_by_it(here: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("pick.py", r"pick\.py does not say which class is the game: path/to/file\.py:Class"),
-        ("pick.py:", r"does not say which class is the game"),
+        ("pick.py", r"pick\.py does not name the class of the game; write path/to/file\.py:Class"),
+        ("pick.py:", r"does not name the class of the game"),
         ("pick.py:Take", r"pick\.py has no class Take; it has: Pick"),
         ("gone.py:Pick", r"gone\.py cannot be read: No such file or directory"),
         ("no.such.module:Pick", r"no\.such\.module cannot be imported: No module named 'no'"),
         ("broken.py:Pick", r"broken\.py:3: ZeroDivisionError: division by zero"),
         ("typo.py:Pick", r"typo\.py:2: SyntaxError"),
-        ("taken.py:Pick", r"one of zerofleet's games is called gomoku; use another name"),
-        ("wood.h:Pick", r"the class of a header is always MyGame; write wood\.h"),
+        ("taken.py:Pick", r"a built-in game is called gomoku; use another name"),
+        ("wood.h:Pick", r"a header's class is always MyGame; write wood\.h"),
     ],
 )
 def test_a_source_that_is_no_game_is_refused_with_why(here: Path, source: str, error: str) -> None:
@@ -113,7 +113,7 @@ def test_a_game_that_is_never_the_same_has_no_fingerprint(here: Path) -> None:
             "self.picked == 1", "random.random() < 0.5"
         )
     )
-    with pytest.raises(Inconsistent, match="the same seed and actions gave another game"):
+    with pytest.raises(Inconsistent, match="the same seed and actions gave a different game"):
         zf.games.fingerprint(zf.games.get("pick.py:Pick"))
 
 

@@ -310,10 +310,10 @@ def test_an_analysis_does_not_explore_unless_it_is_told_to(root: zf.search.RootN
         ({"c_puct": "wide"}, BadText, "c_puct must be .* got 'wide'"),
         ({"num_simulations": 0}, BadText, "num_simulations must be a whole number from 1 to"),
         ({"num_simulations": 10.5}, BadText, "num_simulations must be a whole number .* got 10.5"),
-        ({"seconds": 0}, BadText, "seconds must be a number above 0, got 0"),
-        ({"seconds": float("inf")}, BadText, "seconds must be a number above 0, got inf"),
-        ({"seconds": 1, "num_simulations": 5}, BadText, "num_simulations or seconds: give one"),
-        ({"seconds": 1, "root": "gumbel"}, Unsupported, "so seconds do not go with it"),
+        ({"seconds": 0}, BadText, "seconds must be a finite number above 0, got 0"),
+        ({"seconds": float("inf")}, BadText, "seconds must be a finite number above 0, got inf"),
+        ({"seconds": 1, "num_simulations": 5}, BadText, "give either num_simulations or seconds"),
+        ({"seconds": 1, "root": "gumbel"}, Unsupported, "so it takes no seconds"),
         ({"prove": 3}, BadText, "prove must be False or True, got 3"),
         ({"root": "uct"}, BadText, "root must be puct or gumbel, got 'uct'"),
         ({"evaluator": "unifrm"}, Unsupported, "unknown evaluator unifrm; did you mean uniform?"),
@@ -412,15 +412,15 @@ def test_what_a_function_says_is_in_the_view_of_the_observer() -> None:
         ),
         (
             lambda o: (uniform(o)[0], uniform(o)[1] * np.float32("nan")),
-            r"outcomes row 0 must be probabilities that add up to 1, got \[nan, nan, nan\]",
+            r"outcomes row 0 must be probabilities that sum to 1, got \[nan, nan, nan\]",
         ),
         (
             lambda o: (uniform(o)[0], uniform(o)[1] * 2),
-            "outcomes row 0 must be probabilities that add up to 1",
+            "outcomes row 0 must be probabilities that sum to 1",
         ),
         (
             lambda o: (uniform(o)[0], np.array([[2, 0, -1]], np.float32)),
-            "outcomes row 0 must be probabilities that add up to 1",
+            "outcomes row 0 must be probabilities that sum to 1",
         ),
     ],
 )

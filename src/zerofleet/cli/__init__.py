@@ -34,7 +34,7 @@ from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
 from zerofleet.errors import ZerofleetError
-from zerofleet.games.sources import OWN_MODULE
+from zerofleet.games.sources import CUSTOM_MODULE
 from zerofleet.printing import printable, say
 from zerofleet.program import program_name
 
@@ -141,7 +141,7 @@ def place_in_custom_game(error: Exception) -> str:
     """File and line of a custom game's code that raised an error; empty where it was not such."""
     frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in reversed(frames):
-        if str(frame.f_globals.get("__name__")).startswith(OWN_MODULE):
+        if str(frame.f_globals.get("__name__")).startswith(CUSTOM_MODULE):
             return f"{frame.f_code.co_filename}:{line}"
     return ""
 

@@ -6,7 +6,7 @@ import typer
 
 from zerofleet.cli.arguments import GameName, GameOptions, Seed, option_values
 from zerofleet.cli.progress import games_progress
-from zerofleet.games.check_apart import check_named
+from zerofleet.games.check_in_child import check_named
 
 
 def check(

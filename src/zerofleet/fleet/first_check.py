@@ -11,7 +11,7 @@ from pathlib import Path
 from zerofleet import games
 from zerofleet.errors import ZerofleetError
 from zerofleet.games.build import built_library
-from zerofleet.games.check_apart import check_named
+from zerofleet.games.check_in_child import check_named
 from zerofleet.games.sources import find_class
 from zerofleet.runs.folder import Run, run_names, runs_folder
 

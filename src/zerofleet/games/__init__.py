@@ -1,13 +1,13 @@
-"""The games: by name, as positions, as text, and checked.
+"""Games: rules, positions, records, and the conformance check.
 
     game = zf.games.get("gomoku", size=15)
     position = game.new_position(seed=7)
     position.play(position.action_from_text("h8"))
     print(position)
 
-The rules are in C++. A custom game is one Python class (zerofleet.games.custom) or one header of
-C++ (zerofleet.games.build), and is named by where it is written (zerofleet.games.sources). Games
-that were played are records, which files in the usual formats hold (zerofleet.games.formats).
+The rules are in C++. A custom game is one Python class (zerofleet.games.custom) or one C++ header
+(zerofleet.games.build); its path names it (zerofleet.games.sources). A GameRecord is one played
+game; zerofleet.games.formats reads and writes the usual file formats.
 """
 
 from zerofleet._core import CheckReport, Episode, Event, Game, OptionSpec, Outcome, Position

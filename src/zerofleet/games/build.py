@@ -1,14 +1,12 @@
-"""Compiles a custom game, written as a header of C++.
+"""Compiles a custom game from a C++ header.
 
     game = zf.games.build("sticks.h")
 
-The header defines a class MyGame, or `using MyGame = Sticks;`, that meets the contract of
-games/game.h; games/custom.h has what most games can inherit. Both are found by these names: the
-package carries the headers of its core. What comes back is a game like those that come with
-zerofleet, and as fast.
+The header defines a class MyGame, or `using MyGame = Sticks;`, that satisfies the contract of
+games/game.h; games/custom.h is a base class with defaults. The package ships both headers on the
+include path. The result is as fast as a built-in game.
 
-What was compiled is kept in a cache, and found there as long as neither the header, nor what it
-includes, nor the compiler or zerofleet changes.
+The library is cached. The key covers the header, its includes, the compiler and zerofleet.
 """
 
 import hashlib
@@ -28,7 +26,7 @@ COMPILERS = ("c++", "g++", "clang++")
 """Tried in this order, after $CXX."""
 
 CORE_ROOMS = ("games", "record", "search")
-"""Whose sources every game is linked with, as CMakeLists.txt has it too."""
+"""Folders whose sources every game links with, as in CMakeLists.txt."""
 
 CONTRACT = """#include "games/game.h"
 #include "{header}"
@@ -41,14 +39,14 @@ extern "C" __attribute__((visibility("default"))) zf::BuiltGame zerofleet_game()
 }}
 """
 MAX_LINES = 12
-"""Of what a compiler says that are shown."""
+"""Lines of compiler output that an error shows."""
 
 
 def build(header: str | Path, /, **options: int | str) -> Game:
-    """The game in a header, with these options; those not given have their defaults.
+    """The game in a header, with these options; omitted ones have their defaults.
 
-    The first time takes as long as the compiler does, some ten seconds; the first game of all a
-    little longer, since the core's own part is compiled for it and kept.
+    The first build takes about ten seconds of compilation. The very first one takes a little longer
+    because it also compiles and caches the core.
     """
     path = Path(header).absolute()
     try:
@@ -65,7 +63,7 @@ def build(header: str | Path, /, **options: int | str) -> Game:
 
 
 def built_library(header: Path) -> Path:
-    """The shared object of a header: from the cache, or compiled now."""
+    """The shared library of a header, from the cache or compiled."""
     compile_with = compile_command()
     version = [*compile_with, compiler_version(compile_with[0])]
     glue = GLUE.format(header=header, headers_hash=headers_hash())
@@ -73,7 +71,7 @@ def built_library(header: Path) -> Path:
         contract_path, glue_path = Path(scratch, "contract.cc"), Path(scratch, "glue.cc")
         contract_path.write_text(CONTRACT.format(header=header))
         glue_path.write_text(glue)
-        # All that will be compiled, includes and all: whatever changes, it is another text.
+        # The preprocessed source is the cache key: any change in an include changes it.
         text = run_compiler([*compile_with, "-E", "-P", str(glue_path)], header)
         library = cache_folder() / f"{header.stem}-{key_of([*version, text])}.so"
         if not library.exists():
@@ -84,7 +82,7 @@ def built_library(header: Path) -> Path:
 
 
 def core_object(compile_with: list[str], version: list[str]) -> Path:
-    """The part of the core that is no template, the same in all games: from the cache, or made."""
+    """The object file of the core's non-template code, from the cache or compiled."""
     kept = cache_folder() / f"core-{key_of([*version, headers_hash()])}.o"
     if not kept.exists():
         with tempfile.TemporaryDirectory() as scratch:
@@ -95,12 +93,12 @@ def core_object(compile_with: list[str], version: list[str]) -> Path:
 
 
 def compile_command() -> list[str]:
-    """The compiler with the flags of the core: searches come out the same by bits."""
+    """The compiler with the flags of the core, so that searches are bit-identical."""
     return [find_compiler(), *_core.FLAGS.split(), f"-I{headers_folder()}"]
 
 
 def compile_to(kept: Path, command: list[str], source: Path) -> None:
-    """Runs a compiler, and keeps what it makes in the cache."""
+    """Runs the compiler and caches its output."""
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch, kept.name)
         run_compiler([*command, "-o", str(made)], source)
@@ -108,8 +106,8 @@ def compile_to(kept: Path, command: list[str], source: Path) -> None:
             put_in_cache(kept, made.read_bytes())
         except OSError as error:
             raise Unsupported(
-                f"{kept.parent} cannot keep what was compiled: {error.strerror}; "
-                "ZEROFLEET_CACHE can name another folder"
+                f"{kept.parent} cannot cache the compiled game: {error.strerror}; "
+                "set ZEROFLEET_CACHE to another folder"
             ) from None
 
 
@@ -119,7 +117,7 @@ def headers_folder() -> Path:
     for folder in (package / "include", package.parents[1] / "cpp"):
         if (folder / "games" / "game.h").is_file():
             return folder
-    raise Unsupported(f"{package}: the headers that belong to it are missing; install it again")
+    raise Unsupported(f"{package}: its C++ headers are missing; install zerofleet again")
 
 
 def core_sources() -> list[Path]:
@@ -128,7 +126,7 @@ def core_sources() -> list[Path]:
 
 
 def headers_hash() -> str:
-    """As CMakeLists.txt computes it for the core, which must have been built with the same ones."""
+    """The hash of the headers, as CMakeLists.txt computes it; must equal that of the core."""
     folder = headers_folder()
     shipped = [
         path
@@ -139,20 +137,20 @@ def headers_hash() -> str:
     found = hashlib.sha256(";".join(sorted(hashes)).encode()).hexdigest()
     if found != _core.HEADERS:
         raise Inconsistent(
-            f"the headers in {folder} are not those that zerofleet was built with; install it again"
-            " (in a checkout: make venv)"
+            f"the headers in {folder} differ from those that zerofleet was built with; install it "
+            "again (in a checkout: make venv)"
         )
     return found
 
 
 def find_compiler() -> str:
-    """A compiler of C++20, as $CXX says or else the first there is."""
+    """The path of a C++20 compiler: $CXX, else the first one installed."""
     wanted = os.environ.get("CXX")
     found = [path for name in ([wanted] if wanted else COMPILERS) if (path := shutil.which(name))]
     if not found:
-        what = f"$CXX is {wanted}, which is not there" if wanted else "no C++ compiler was found"
+        what = f"$CXX is {wanted}, which does not exist" if wanted else "no C++ compiler was found"
         raise Unsupported(
-            f"{what}: a game in C++ needs one that knows C++20, such as g++ 12 or clang++ 15 "
+            f"{what}: a game in C++ needs a C++20 compiler, such as g++ 12 or clang++ 15 "
             "(Debian: apt install g++)"
         )
     return found[0]
@@ -163,7 +161,7 @@ def compiler_version(compiler: str) -> str:
 
 
 def run_compiler(command: list[str], source: Path) -> str:
-    """What it printed; an error shows what it had to say about the source."""
+    """Runs the compiler and returns its output; an error shows its diagnostics."""
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
     )
@@ -172,11 +170,11 @@ def run_compiler(command: list[str], source: Path) -> str:
     return done.stdout
 
 
-def first_lines(said: str) -> str:
-    """The faults and what explains them, without the compiler's quotations of the code."""
-    telling = [
-        line for line in said.splitlines() if re.search(r": (fatal )?error: |: note: ", line)
+def first_lines(output: str) -> str:
+    """Errors and notes, without the compiler's quotations of the code."""
+    diagnostics = [
+        line for line in output.splitlines() if re.search(r": (fatal )?error: |: note: ", line)
     ]
-    lines = telling or said.splitlines()
+    lines = diagnostics or output.splitlines()
     more = [f"  … {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
     return "\n".join([f"  {line}" for line in lines[:MAX_LINES]] + more)

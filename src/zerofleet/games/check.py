@@ -1,9 +1,9 @@
-"""Checks that a game keeps the contract, by playing random games.
+"""The conformance check: random games that test a game against its contract.
 
-Held are, among others: legal actions can be played and others are refused, probabilities add up to
-one, the game ends within max_plies, texts are read back, symmetries do not change the game, and
-what a player cannot see changes neither its observation nor its actions. The same check serves the
-games here and a user's own.
+Among others: legal actions can be played and illegal ones are refused, probabilities sum to one,
+the game ends within max_plies, texts round-trip, symmetries preserve the game, and hidden
+information changes neither a player's observation nor its legal actions. The check serves built-in
+and custom games alike.
 """
 
 import math
@@ -18,7 +18,7 @@ from zerofleet.errors import Inconsistent, RulesFailed, ZerofleetError
 from zerofleet.games.custom import CustomPosition, from_class
 
 GAMES_AT_ONCE = 16
-"""Between them Ctrl-C gets through. Every sixteenth game is checked thoroughly."""
+"""Games per call of the core; Ctrl-C works between calls. Every 16th game is checked thoroughly."""
 
 
 def check(
@@ -28,11 +28,11 @@ def check(
     on_progress: Callable[[int], None] = lambda num_games_done: None,
     max_s: float | None = None,
 ) -> CheckReport:
-    """Plays `num_games` random games; raises Inconsistent at the first broken promise, RulesFailed
-    where the game's own code does not come through.
+    """Plays `num_games` random games. Raises Inconsistent at the first violation of the contract,
+    and RulesFailed if the game's own code raises.
 
-    `game` is a game or a class that is one. `on_progress` is told now and then how many games were
-    played. With `max_s` no game is begun after so many seconds.
+    `game` is a game or the class of a custom game. `on_progress` gets the number of games played so
+    far. With `max_s` no game starts after that many seconds.
     """
     if not isinstance(game, Game):
         game = from_class(game)
@@ -51,7 +51,7 @@ def check(
 
 @contextmanager
 def naming_failures(place: Callable[[], str]) -> Iterator[None]:
-    """What the code of a game raises is raised as RulesFailed, with the place that it came to."""
+    """Turns exceptions of a game's code into RulesFailed with the place of the check."""
     try:
         yield
     except RulesFailed as error:
@@ -66,9 +66,9 @@ def naming_failures(place: Callable[[], str]) -> Iterator[None]:
 
 
 def check_copies(game: Game, num_games: int = 4) -> None:
-    """Raises Inconsistent if playing on a copy changes the position that it was copied from.
+    """Raises Inconsistent if playing on a copy changes the original position.
 
-    For games written in Python, whose copies are the user's; those of the core cannot go wrong.
+    Only for games in Python, where the user writes copy().
     """
     place = ""
     with naming_failures(lambda: place):
@@ -87,14 +87,14 @@ def check_copies(game: Game, num_games: int = 4) -> None:
                 copied.play(rng.choice(ids))
                 if appearance(position) != before:
                     raise Inconsistent(
-                        f"{place}playing on what copy() gave changed the position itself; the two "
-                        "must not share a list or an array"
+                        f"{place}playing on a copy() changed the original position; the two must "
+                        "not share a list or an array"
                     )
                 position = copied
 
 
 def appearance(position: Position) -> tuple[object, ...]:
-    """All that the rules say about a position."""
+    """All observable facts of a position."""
     return (
         position.to_move,
         position.legal_actions(),

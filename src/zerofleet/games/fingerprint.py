@@ -1,4 +1,4 @@
-"""A game's rules as a short text, so that a run notices when they have changed."""
+"""A short hash of a game's behaviour, by which a run notices changed rules."""
 
 import hashlib
 import random
@@ -9,20 +9,20 @@ from zerofleet.games.check import appearance
 
 NUM_GAMES = 32
 MAX_PLIES = 2000
-"""Of all these games together: enough to meet the rules, and a second or so in Python."""
+"""Over all games: enough to exercise the rules, about a second in Python."""
 
 
 def fingerprint(game: Game) -> str:
-    """Sixteen hexadecimal digits: a hash of what is seen in a few games played at random.
+    """Sixteen hexadecimal digits: a hash of a few random games.
 
-    Two games have the same one if nothing in these games tells them apart: actions, chance,
-    observations and rewards. Pictures and texts do not count, nor how or where it is written.
+    It covers legal actions, chance, observations and rewards, but neither texts and pictures nor
+    the source code.
     """
     first, second = (hash_of_games(game) for _ in range(2))
     if first != second:
         raise Inconsistent(
-            f"{game.name}: the same seed and actions gave another game; what is drawn at random "
-            "must come from the seed, or be chance"
+            f"{game.name}: the same seed and actions gave a different game; randomness must come "
+            "from the seed or from chance outcomes"
         )
     return first
 

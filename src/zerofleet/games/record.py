@@ -1,4 +1,4 @@
-"""A game that was played: where it began, every action and chance outcome, and the players."""
+"""The record of a game: initial position, actions, chance outcomes and players."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ class GameRecord:
     players: tuple[str, str] = ("", "")
     """Names of player 0 and player 1; empty where unknown."""
     awarded_first_player: float | None = None
-    """What player 0 got in a game that ended before its last move: by resigning, or on time."""
+    """The reward of player 0 in a game that ended early, by resignation or on time."""
     notes: tuple[str, ...] = ()
-    """What the file had and this record leaves out."""
+    """Content of the file that the record omits."""
 
     @classmethod
     def from_episode(
@@ -33,7 +33,7 @@ class GameRecord:
         return self.start.game
 
     def positions(self) -> list[Position]:
-        """The positions before each action, then the last one."""
+        """The position before each action, then the final one."""
         positions = [self.start]
         for action in self.actions:
             following = positions[-1].copy()
@@ -43,7 +43,7 @@ class GameRecord:
 
     @property
     def reward_first_player(self) -> float | None:
-        """What player 0 got; None where the game has not ended."""
+        """The reward of player 0; None if the game has not ended."""
         last = self.positions()[-1]
         return last.rewards()[0] if last.to_move == OVER else self.awarded_first_player
 
@@ -52,20 +52,20 @@ class GameRecord:
 
 
 def actions_of_turn(position: Position, text: str) -> tuple[int, ...]:
-    """The actions of a turn as people write it whole: `8/5 6/5` is two."""
+    """The actions of a turn written as a whole: `8/5 6/5` is two."""
     text = as_utf8(text)
     if position.to_move == CHANCE:
         return (position.action_from_text(text),)
     after = position.copy()
     position.game.play_from_text(after, text)
     actions = actions_between(position, after)
-    if actions is None:  # two positions of a custom game can have one text
+    if actions is None:  # two positions of a custom game can have the same text
         return (position.action_from_text(text),)
     return actions
 
 
 def actions_between(position: Position, wanted: Position) -> tuple[int, ...] | None:
-    """How the player to move comes from one position to another; None where nothing leads there."""
+    """The actions of the player to move from one position to another; None if unreachable."""
     for action in position.legal_actions():
         after = position.copy()
         after.play(action)

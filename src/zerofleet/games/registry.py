@@ -1,4 +1,4 @@
-"""Games by name: those that come with zerofleet, and custom ones by where they are written."""
+"""Games by name: built-in ones, and custom ones by path or module."""
 
 from zerofleet import _core
 from zerofleet._core import Game, OptionSpec
@@ -7,21 +7,21 @@ from zerofleet.games.sources import from_source, is_source
 
 
 def names() -> list[str]:
-    """The names of all games that come with zerofleet."""
+    """The names of all built-in games."""
     return _core.game_names()
 
 
 def option_specs(name: str) -> list[OptionSpec]:
-    """The options of such a game, with their defaults and what each may be."""
+    """The options of a built-in game, with defaults and valid values."""
     return _core.option_specs(name)
 
 
 def get(name: str, /, **options: int | str) -> Game:
-    """A game with these options; those not given have their defaults.
+    """A game with these options; omitted ones have their defaults.
 
-    `name` is one of `names()`, or says where a custom game is: "sticks.py:Sticks",
-    "package.module:Sticks" or "sticks.h"; see zerofleet.games.sources. An unknown name or option is
-    an error that names the known ones, nearest first. A name may stand for another game with fixed
+    `name` is one of `names()`, or locates a custom game: "sticks.py:Sticks",
+    "package.module:Sticks" or "sticks.h"; see zerofleet.games.sources. The error for an unknown
+    name or option lists the known ones, closest first. A name can be an alias for a game with fixed
     options: get("tictactoe") is get("gomoku", size=3, line=3).
     """
     if is_source(name):
@@ -32,9 +32,9 @@ def get(name: str, /, **options: int | str) -> Game:
 
 
 def as_utf8(text: str) -> str:
-    """A text that the core can be given; not each of the command line or of JSON is one."""
+    """Refuses text that is not UTF-8, which the command line and JSON can contain."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise BadText(f"{text!r} is no UTF-8") from None
+        raise BadText(f"{text!r} is not UTF-8") from None
     return text

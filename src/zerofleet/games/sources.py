@@ -1,11 +1,11 @@
-"""Custom games, by where they are written:
+"""Custom games by source:
 
-    path/to/sticks.py:Sticks      a class in a file of Python
-    package.module:Sticks         the same, in a module that can be imported
-    path/to/sticks.h              a class MyGame in a header of C++; see zerofleet.games.build
+    path/to/sticks.py:Sticks      a class in a Python file
+    package.module:Sticks         a class in an importable module
+    path/to/sticks.h              a class MyGame in a C++ header; see zerofleet.games.build
 
-Such a text can stand wherever a game is named. A run keeps it with an absolute path, and beside it
-the game's fingerprint (see fingerprint.py), by which changed rules are noticed.
+A source is valid wherever a game is named. A run stores it with an absolute path, together with the
+game's fingerprint (fingerprint.py), which detects changed rules.
 """
 
 import hashlib
@@ -25,38 +25,38 @@ from zerofleet.errors import BadText, Unsupported
 from zerofleet.games.build import build
 from zerofleet.games.custom import from_class
 
-OWN_MODULE = "zerofleet_own_"
-"""What the names of modules of games in files begin with."""
+CUSTOM_MODULE = "zerofleet_custom_"
+"""Prefix of the module names of games in files."""
 
 
 def is_source(name: str) -> bool:
-    """Whether a text says where a game is written, and is not the name of one of ours."""
+    """Whether a text is a source, not the name of a built-in game."""
     return ":" in name or name.endswith((".h", ".py"))
 
 
 def absolute(source: str) -> str:
-    """The same source, whatever the current folder will be."""
+    """The source with an absolute path."""
     path, colon, class_name = source.partition(":")
     return f"{Path(path).absolute()}{colon}{class_name}" if is_file(path) else source
 
 
 def short_name(source: str) -> str:
-    """A word for a source: sticks."""
+    """A short name of a source: sticks."""
     path = source.partition(":")[0]
     word = Path(path).stem if is_file(path) else path.rpartition(".")[2]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", word).strip("-_") or "game"
 
 
 def is_file(where: str) -> bool:
-    """Whether the first part of a source is a path, and not the name of a module."""
+    """Whether the first part of a source is a path rather than a module name."""
     return where.endswith((".h", ".py"))
 
 
 def code_places(source: str) -> list[Path]:
-    """The files and folders whose code a source would run, links followed; none of it is run.
+    """The files and folders whose code a source would run, with links resolved; runs none of it.
 
-    To find a module Python imports the packages that it is in, so it is not asked for more than
-    where the outermost one lies.
+    Finding a submodule makes Python import its parent packages, so only the outermost package is
+    looked up.
     """
     where = source.partition(":")[0]
     if is_file(where):
@@ -64,7 +64,7 @@ def code_places(source: str) -> list[Path]:
     outermost, *inner = where.split(".")
     try:
         spec = importlib.util.find_spec(outermost)
-    except ValueError:  # no name, or a module that was not found by one
+    except ValueError:  # an empty name, or a module without a spec
         return []
     if spec is None:
         return []
@@ -78,18 +78,18 @@ def code_places(source: str) -> list[Path]:
 
 
 def from_source(source: str, options: Mapping[str, int | str]) -> Game:
-    """The game that a source is, with these options."""
+    """The game of a source, with these options."""
     path, _, class_name = source.partition(":")
     if path.endswith(".h"):
         if class_name:
-            raise BadText(f"{source}: the class of a header is always MyGame; write {path}")
+            raise BadText(f"{source}: a header's class is always MyGame; write {path}")
         game = build(path, **options)
     else:
         if options:
             raise Unsupported(f"{source}: a game written in Python has no options")
         game = from_class(find_class(source))
     if game.name in {_core.make_game(name, []).name for name in _core.game_names()}:
-        raise BadText(f"{source}: one of zerofleet's games is called {game.name}; use another name")
+        raise BadText(f"{source}: a built-in game is called {game.name}; use another name")
     return game
 
 
@@ -97,7 +97,7 @@ def find_class(source: str) -> type:
     where, colon, class_name = source.partition(":")
     if not colon or not class_name.isidentifier():
         raise BadText(
-            f"{source} does not say which class is the game: path/to/file.py:Class, "
+            f"{source} does not name the class of the game; write path/to/file.py:Class, "
             "package.module:Class, or path/to/header.h"
         )
     module = import_file(Path(where)) if where.endswith(".py") else import_by_name(where)
@@ -113,20 +113,20 @@ def find_class(source: str) -> type:
 
 
 def import_file(path: Path) -> ModuleType:
-    """The module in a file. As long as the file does not change, it is the same module."""
+    """The module of a file; the same module as long as the file does not change."""
     try:
         code = path.read_bytes()
     except OSError as error:
         raise BadText(f"{path} cannot be read: {error.strerror}") from None
     digest = hashlib.sha256(str(path.absolute()).encode() + code).hexdigest()[:16]
-    name = f"{OWN_MODULE}{digest}"
+    name = f"{CUSTOM_MODULE}{digest}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
     module.__file__ = str(path.absolute())
     sys.modules[name] = module
     try:
-        # Not by Python's loader: it keeps bytecode, and does not see a change within a second.
+        # Not with Python's loader: it caches bytecode and misses a change within one second.
         exec(compile(code, module.__file__, "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
@@ -139,7 +139,7 @@ def import_file(path: Path) -> ModuleType:
 
 def import_by_name(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise BadText(f"{name!r} is neither a file, folder/file.py:Class, nor a module")
+        raise BadText(f"{name!r} is neither a file (folder/file.py:Class) nor a module")
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""One position, one answer: for play and analysis.
+"""Search of single positions, for play and analysis.
 
 analysis = zf.search.analyse(position, evaluator="playout", num_simulations=2000)   # or seconds=2
 position.play(analysis.best_action)

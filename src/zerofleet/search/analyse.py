@@ -1,4 +1,4 @@
-"""Searches one position, or many at once."""
+"""Searches one position, or a batch of positions."""
 
 import math
 import time
@@ -21,23 +21,23 @@ from zerofleet.search.evaluate import (
 from zerofleet.search.settings import RootName, SearchSettings
 
 NUM_SIMULATIONS = 800
-"""Of an analysis where neither simulations nor seconds are given."""
+"""Default budget of an analysis."""
 
 LEAVES_AT_ONCE = 256
-"""Between them Ctrl-C gets through, and the clock is read."""
+"""Leaves per call of the core; between calls Ctrl-C works and the clock is read."""
 
 MOST_SIMULATIONS = 2**32 - 2
-"""The most that the core counts: the budget of a search that the clock ends."""
+"""The largest count in the core: the budget of a timed search."""
 
 MOST_GUMBEL_SIMULATIONS = 2**24
-"""A Gumbel root plans each simulation beforehand, four bytes for each."""
+"""A Gumbel root schedules sequential halving in advance, four bytes per simulation."""
 
 TIMED_LEAVES = 8
-"""Leaves that a search by the clock hands to a callable evaluator at once, kept apart by virtual
-loss. Fixed budgets have one, which is a little stronger per simulation and slower."""
+"""Leaves per batch that a timed search gives to a callable evaluator, diversified by virtual loss.
+Fixed budgets use one leaf, which is a little stronger per simulation and slower."""
 
 TIMED_BYTES = 1 << 30
-"""Memory that the trees of one search by the clock share. A search that fills its share ends."""
+"""Memory shared by the trees of one timed search. A search that fills its share ends."""
 
 NO_LEAVES = np.empty((0, 0), np.uint8)
 
@@ -51,16 +51,17 @@ def analyse(
     seconds: float | None = None,
     **settings: Unpack[SearchSettings],
 ) -> Analysis:
-    """What to play in a position that is not over, and what it is worth.
+    """Searches a position that is not over: policy, values and the best action.
 
-    `evaluator` judges the leaves: "uniform" (all alike, so that only the ends of games count),
-    "playout" (one random game each: plain Monte Carlo tree search), "hash" (fixed arithmetic, for
-    tests), or a function, see Evaluate. The budget is `num_simulations` (800, unless said) or
-    `seconds`, by the clock. A fixed number with the same seed and the same answers gives the same
-    result. Where something is hidden, only what the player to move knows is used.
+    `evaluator` evaluates the leaves: "uniform" (uniform policy, value 0), "playout" (one random
+    playout each: plain Monte Carlo tree search), "hash" (fixed arithmetic, for tests), or a
+    callable, see Evaluate. The budget is `num_simulations` (default 800) or `seconds`. A fixed
+    number of simulations with the same seed and evaluations gives the same result. With hidden
+    information the search is information-set MCTS (Cowling et al. 2012) and uses only what the
+    player to move knows.
 
-    The search does not explore: no noise, no forced playouts, and every action is visited early.
-    `settings` can turn each of these on; see SearchSettings.
+    The search does not explore as self-play does: no noise and no forced playouts. `settings` can
+    turn these on; see SearchSettings.
     """
     position = position_of(position)
     if num_simulations is None and seconds is None:
@@ -80,11 +81,11 @@ def search_many(
     seconds: float | None = None,
     **settings: Unpack[SearchSettings],
 ) -> list[RootResult]:
-    """What a search of each position finds; all are of one game, and each has its seed.
+    """Searches positions of one game concurrently, each with its seed.
 
-    The leaves of all searches go to the evaluator together. A position gets what `analyse` finds
-    for it with its seed, as far as the evaluator's answers do not depend on the batch. With
-    `seconds` the searches have that time together, not each.
+    The leaves of all searches share the evaluator's batches. Each result equals that of `analyse`
+    with the same seed, as far as evaluations do not depend on the batch. With `seconds` all
+    searches together have that time.
     """
     name = evaluator if isinstance(evaluator, str) else None
     running = RunningSearch(positions, name, num_simulations, seeds, root, seconds, **settings)
@@ -96,12 +97,12 @@ def search_many(
 
 
 class RunningSearch:
-    """Searches of positions in steps, for who evaluates their leaves; see search_many.
+    """Searches in steps, for callers that evaluate the leaves themselves; see search_many.
 
-    `evaluator` is one of the core, whose every step is a `gather` that gives no leaves; or None,
-    where the leaves that `gather` gives are answered by `absorb`. By the clock, which begins here,
-    a search ends at the first step after its time, and before it where its root is proven or its
-    memory is full; it has one simulation at least.
+    With an evaluator of the core each step is a `gather` that returns no leaves. With None,
+    `absorb` takes the evaluations of the leaves that `gather` returns. The clock starts here: a
+    timed search ends at the first step after its time, or earlier if its root is proven or its
+    memory is full. It runs at least one simulation.
     """
 
     def __init__(
@@ -132,7 +133,8 @@ class RunningSearch:
         return self._batch.finished
 
     def gather(self) -> Observations:
-        """Searches until there are leaves to evaluate, uint8 [B, N]; there may be none."""
+        """Searches until leaves need evaluation. Returns their observations, uint8 [B, N]; B may
+        be 0."""
         if self._deadline is not None:
             self._batch.stop(only_solved=time.monotonic() < self._deadline)
         if self._has_evaluator:
@@ -141,31 +143,31 @@ class RunningSearch:
         return self._batch.gather()
 
     def absorb(self, logits_BA: Rows, outcomes_BO: Rows) -> None:
-        """Takes in the answers to all leaves of the last gather."""
+        """Backs up the evaluations of all leaves of the last gather."""
         self._batch.absorb(logits_BA, outcomes_BO)
 
     def results(self) -> list[RootResult]:
-        """In the order of the positions."""
+        """The results, in the order of the positions."""
         return self._batch.results()
 
 
 def refuse_unclear_budget(
     num_simulations: int | None, seconds: float | None, root: RootName
 ) -> None:
-    """Raises unless there are either simulations or seconds, and a root that can do with them."""
+    """Raises unless exactly one budget is given and the root supports it."""
     if (num_simulations is None) == (seconds is None):
-        raise BadText("a search has num_simulations or seconds: give one of them")
+        raise BadText("give either num_simulations or seconds")
     if seconds is None:
         if root == "gumbel" and (num_simulations or 0) > MOST_GUMBEL_SIMULATIONS:
             raise BadText(
-                f"a Gumbel root plans at most {MOST_GUMBEL_SIMULATIONS} simulations, got "
-                f"{num_simulations}; use fewer, or root puct"
+                f"root=gumbel takes at most {MOST_GUMBEL_SIMULATIONS} simulations, got "
+                f"{num_simulations}; use fewer, or root=puct"
             )
         return
     if not (math.isfinite(seconds) and seconds > 0):
-        raise BadText(f"seconds must be a number above 0, got {seconds}")
+        raise BadText(f"seconds must be a finite number above 0, got {seconds}")
     if root == "gumbel":
         raise Unsupported(
-            "root=gumbel plans its rounds for a fixed number of simulations, so seconds do not go "
-            "with it; give simulations, or root=puct"
+            "root=gumbel needs a fixed number of simulations for sequential halving, so it takes "
+            "no seconds; give num_simulations, or use root=puct"
         )

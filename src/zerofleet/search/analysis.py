@@ -1,4 +1,4 @@
-"""What a search has found, for people and programs."""
+"""The result of a search, as an object, text or JSON."""
 
 from dataclasses import dataclass, field
 
@@ -7,40 +7,40 @@ from zerofleet.errors import IllegalAction
 
 MOVES_SHOWN = 10
 DIGITS = 6
-"""Behind the point, where programs read: what a float32 has."""
+"""Decimal digits in JSON: the precision of a float32."""
 
 
 @dataclass(frozen=True)
 class Analysis:
     """The result of a search.
 
-    Actions are ids. Dicts have all legal actions as keys where nothing else is said; where chance
-    is to move they have its outcomes, and values are in the view of the player about to roll.
-    Values are expected rewards in the game's own units.
+    Actions are ids. Dicts have all legal actions as keys unless stated otherwise. Where chance is
+    to move the keys are its outcomes, and values are in the view of the player about to roll.
+    Values are expected rewards in the game's units.
     """
 
     position: Position = field(repr=False)
-    """The position searched; a copy."""
+    """A copy of the position searched."""
     visits: dict[int, int] = field(repr=False)
     policy: dict[int, float] = field(repr=False)
-    """PUCT: share of visits. Gumbel: the improved policy."""
+    """PUCT: visit fractions. Gumbel: the improved policy."""
     target: dict[int, float] = field(repr=False)
-    """What self-play would teach: the policy without visits that only noise caused, and without
-    what proofs rule out."""
+    """The policy target of self-play: the policy after policy-target pruning, without actions that
+    proofs rule out."""
     priors: dict[int, float] = field(repr=False)
-    """What the evaluator thought of each action beforehand."""
+    """The evaluator's policy."""
     values_to_move: dict[int, float] = field(repr=False)
-    """Of the actions that were visited, and of those that win at once."""
+    """Q-values of visited actions and of immediate wins."""
     value_to_move: float
     outcomes_to_move: dict[str, float]
-    """The probability of each way to end, by name."""
+    """The probability of each outcome, by name."""
     principal_variation: list[int]
-    """The line searched most, down to the first roll of dice."""
+    """The most visited line, up to the first dice roll."""
     depth: int
     """Plies from the root to the deepest leaf."""
     num_simulations: int
     num_bytes: int
-    """Memory that the tree took."""
+    """Memory of the tree."""
     solved: bool
     """Whether value_to_move is proven."""
     memory_full: bool
@@ -80,7 +80,7 @@ class Analysis:
         )
 
     def ranked_actions(self) -> list[int]:
-        """All legal actions, the one to play first, then by policy and visits."""
+        """All legal actions: the best one first, then by policy and visits."""
 
         def rank(action: int) -> tuple[bool, float, int]:
             return action != self._best_action, -self.policy[action], -self.visits[action]
@@ -88,22 +88,22 @@ class Analysis:
         return sorted(self.policy, key=rank)
 
     def line_text(self) -> str:
-        """The principal variation as people write it."""
+        """The principal variation as one text."""
         return " ".join(self.line())
 
     def line(self) -> list[str]:
-        """The principal variation, each action as people write it."""
+        """The principal variation as action texts."""
         texts = []
         position = self.position.copy()
         for action in self.principal_variation:
             texts.append(position.action_text(action))
-            # Where hands are hidden the line is not played on: the true hands must not show in it.
+            # With hidden hands the line is not played out: it must not reveal the true hands.
             if not position.game.hidden:
                 position.play(action)
         return texts
 
     def to_json(self, top: int) -> dict[str, object]:
-        """What a program reads: the best `top` moves, and all that is said of the position."""
+        """The `top` best moves and the evaluation of the position, for JSON."""
         is_chance = self.position.to_move == CHANCE
         moves = [
             {
@@ -131,7 +131,7 @@ class Analysis:
         }
 
     def summary(self) -> str:
-        """One line: the value, and how it was found."""
+        """One line: value, simulations and depth."""
         notes = [f"{self.num_simulations} simulations", f"depth {self.depth}"]
         if self.solved:
             notes.append("proven")
@@ -140,7 +140,7 @@ class Analysis:
         return f"value_to_move {self.value_to_move:+.3f} ({', '.join(notes)})"
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Action, visits, policy, value and prior of each action as text, the best first."""
+        """Action, visits, policy, value and prior of each action as text, best first."""
         return [
             (
                 self.position.action_text(action),

@@ -1,4 +1,4 @@
-"""Evaluators: those of the core by name, and Python functions with what they may answer.
+"""Evaluators: those of the core by name, and Python callables with validated answers.
 
 Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes of the game.
 """
@@ -13,16 +13,16 @@ from zerofleet._core import Game
 from zerofleet.errors import BadText
 
 CoreEvaluatorName = Literal["uniform", "hash", "playout"]
-"""Evaluators of the core: uniform priors and value 0; arithmetic on a hash, for tests; playouts."""
+"""Evaluators of the core. uniform: uniform policy, value 0. hash: arithmetic on a hash, for tests.
+playout: one random playout."""
 
 Observations = NDArray[np.uint8]
 Rows = NDArray[np.float32]
 
 Evaluate = Callable[[Observations], tuple[Rows, Rows]]
-"""uint8 [B, N] to (policy logits float32 [B, A], probabilities of outcomes float32 [B, O]).
+"""uint8 [B, N] to (policy logits float32 [B, A], outcome probabilities float32 [B, O]).
 
-Only the logits of legal actions are read. The outcomes are in the view of the observer, whose
-observation the row is.
+Only the logits of legal actions are read. Outcomes are in the view of the row's observer.
 """
 
 PROBABILITY_TOLERANCE = 1e-3
@@ -31,7 +31,7 @@ PROBABILITY_TOLERANCE = 1e-3
 def evaluate_checked(
     evaluate: Evaluate, game: Game, observations_BN: Observations
 ) -> tuple[Rows, Rows]:
-    """What `evaluate` answers, as contiguous arrays; an error says what is wrong with it."""
+    """The validated evaluations of `evaluate`, as contiguous arrays."""
     answer = evaluate(observations_BN)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise BadText(f"evaluator must return (policy_logits, outcomes), got {described(answer)}")
@@ -44,7 +44,7 @@ def evaluate_checked(
     if not good_B.all():
         row = int(np.argmin(good_B))
         raise BadText(
-            f"evaluator: outcomes row {row} must be probabilities that add up to 1, "
+            f"evaluator: outcomes row {row} must be probabilities that sum to 1, "
             f"got {outcomes_BO[row].tolist()}"
         )
     return logits_BA, outcomes_BO

@@ -1,4 +1,4 @@
-"""Self-play: many games at once against themselves, whole games out as bytes.
+"""Self-play: many concurrent games, each yielded as an encoded episode.
 
 for episode in zf.selfplay.play(zf.games.get("connect4"), num_episodes=100):
     print(zf.games.Episode.decode(episode).outcome_first_player)

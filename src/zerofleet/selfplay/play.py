@@ -1,4 +1,4 @@
-"""Plays games until enough are finished, with an evaluator of the core or one in Python."""
+"""Self-play with an evaluator of the core or a Python callable, without a trainer."""
 
 from collections.abc import Iterator
 from typing import Unpack
@@ -10,7 +10,7 @@ from zerofleet.search.evaluate import evaluate_checked
 from zerofleet.selfplay.settings import SelfPlaySettings
 
 PATIENCE_S = 0.2
-"""How long one wait in the core may take, so that Ctrl-C gets through."""
+"""Longest wait in the core; between waits Ctrl-C works."""
 
 
 def play(
@@ -25,15 +25,15 @@ def play(
     worker: int = 0,
     **settings: Unpack[SelfPlaySettings],
 ) -> Iterator[bytes]:
-    """Yields finished games, each as the bytes of an episode.
+    """Yields finished games as encoded episodes.
 
-    The evaluator is one of the core by name, or a callable that gets observations [B, bytes] and
-    gives policy_logits [B, actions] and outcomes [B, outcomes], float32, as in zf.search.analyse.
-    While one group's batch is with it, the threads search the others. With num_threads=0 everything
-    runs in the caller's thread, in lock-step, as a game written in Python needs it. Each game
-    depends on the seed, its number and the evaluations alone.
+    The evaluator is one of the core by name, or a callable from observations [B, bytes] to
+    policy_logits [B, actions] and outcomes [B, outcomes], float32, as in zf.search.analyse. While
+    it evaluates one group's batch, the threads search the others. With num_threads=0 everything
+    runs in the caller's thread, in lockstep, as a game in Python requires. Each game depends only
+    on the seed, its number and the evaluations.
 
-    Games explore as in training: `settings` has the defaults of a run's search and selfplay
+    Games explore as in training: `settings` default to those of a run's search and selfplay
     sections; see SelfPlaySettings.
     """
     named = evaluator if isinstance(evaluator, str) else None

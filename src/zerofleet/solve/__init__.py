@@ -1,4 +1,4 @@
-"""Exact solvers: what a position is worth when both play perfectly.
+"""Exact solvers: game-theoretic values of positions.
 
 zf.solve.Connect4Solver().value_to_move(zf.games.get("connect4").from_text("44444222"))
 """

@@ -1,15 +1,15 @@
-"""Game records as files: the field's formats, and zerofleet's own for every game.
+"""Game records as files: the usual formats, and a text format for every game.
 
     sgf     Gomoku as SGF (FF[4], GM[4])
     mat     backgammon matches as Jellyfish and GNU Backgammon write them
-    moves   Connect Four as columns, one game a line: 4453
-    text    any game, as `zerofleet play` saves it; one game a file
+    moves   Connect Four as columns, one game per line: 4453
+    text    any game, as `zerofleet play` saves it; one game per file
 
     (record,) = zf.games.read_games("game.sgf")
     zf.games.write_games("game.txt", [record])
 
-The end of a file's name says which: .sgf, .mat, .moves; any other is text. Text that came from
-elsewhere never chooses code to load: a custom game is read only where the caller names it.
+The extension selects the format: .sgf, .mat, .moves; any other is text. A file never selects code
+to load: a custom game is read only if the caller names it.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,14 +25,14 @@ from zerofleet.games.record import GameRecord
 @dataclass(frozen=True)
 class Format:
     read: Callable[[str, Game | None], list[GameRecord]]
-    """The games in a text. A game that is given says the variant, and must be the text's."""
+    """Reads the games in a text. A given game sets the variant and must match the text."""
     write: Callable[[Sequence[GameRecord]], str]
     encodings: tuple[str, ...]
-    """Of files, in the order in which they are tried."""
+    """Encodings of files, tried in this order."""
 
 
 FORMATS = {
-    # Neither says reliably how names are encoded; FF[4] falls back on Latin-1.
+    # Neither declares its encoding reliably; the default of FF[4] is Latin-1.
     "sgf": Format(sgf.read, sgf.write, ("utf-8-sig", "latin-1")),
     "mat": Format(mat.read, mat.write, ("utf-8-sig", "latin-1")),
     "moves": Format(moves.read, moves.write, ("utf-8-sig",)),
@@ -41,7 +41,7 @@ FORMATS = {
 
 
 def format_of(path: Path) -> str:
-    """The name of the format that a file's name tells."""
+    """The format that a file's extension selects."""
     name = path.suffix.removeprefix(".").lower()
     return name if name in FORMATS else "text"
 
@@ -55,7 +55,7 @@ def known_format(name: str) -> Format:
 def read_games(
     path: str | Path, file_format: str | None = None, game: Game | None = None
 ) -> list[GameRecord]:
-    """The games in a file. `game` says the variant where the file does not, or a custom game."""
+    """The games in a file. `game` sets the variant if the file does not, or a custom game."""
     path = Path(path)
     name = file_format or format_of(path)
     try:
@@ -72,7 +72,7 @@ def decoded(data: bytes, file_format: Format) -> str:
             return data.decode(encoding)
         except UnicodeDecodeError as error:
             fault = error
-    raise BadText(f"it is no text: {fault}")
+    raise BadText(f"it is not text: {fault}")
 
 
 def games_from_text(text: str, file_format: str, game: Game | None = None) -> list[GameRecord]:

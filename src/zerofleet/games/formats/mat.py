@@ -9,9 +9,9 @@
          Wins 1 point
 
 Two columns, player 0 left; 25 is the bar and 0 off the board, a star is a hit, and a roll without
-moves is one that cannot be played. We play without the cube: doubles that were taken are left out
-with a note, and a game that was dropped or resigned has not ended on the board but is awarded as
-its last line says. Scores of the match are written from the games, and not read.
+moves cannot be played. Play is cubeless: taken doubles are omitted with a note, and a dropped or
+resigned game is awarded as its last line states. Match scores are written from the games and not
+read.
 """
 
 import re
@@ -25,13 +25,13 @@ from zerofleet.games.record import GameRecord, actions_of_turn
 from zerofleet.games.registry import get
 
 LEFT_WIDTH = 27
-"""Of the left column, behind the number of the turn."""
+"""Width of the left column, after the turn number."""
 
 LEAST_RIGHT_COLUMN = 15
-"""From where on a wide gap ends the left column, as GNU Backgammon reads it."""
+"""From this column on a wide gap ends the left column, as in GNU Backgammon."""
 
 MOST_NAME = 31
-"""Letters of a name that GNU Backgammon keeps."""
+"""Characters of a name that GNU Backgammon keeps."""
 
 VARIANTS = {"15": "Backgammon", **{str(n): f"HyperGammon ({n})" for n in (1, 2, 3)}}
 """By the option `checkers`."""
@@ -56,7 +56,7 @@ def read(text: str, game: Game | None = None) -> list[GameRecord]:
     head, sections = split(text)
     variant = game_of(head, game)
     if not sections:
-        raise BadText("it is no MAT: no line says 'Game 1'")
+        raise BadText("it is not MAT: it has no line 'Game 1'")
     return [record_of(section, variant) for section in sections]
 
 
@@ -97,7 +97,9 @@ def record_of(section: Section, game: Game) -> GameRecord:
     for number, line in rest:
         if line.lstrip().startswith(";"):
             if "Set Pos" in line:
-                raise Unsupported(f"line {number}: games are read from their beginning; {line!r}")
+                raise Unsupported(
+                    f"line {number}: games must start from the beginning, got {line!r}"
+                )
             continue
         try:
             for player, cell in cells(line):
@@ -114,7 +116,7 @@ def record_of(section: Section, game: Game) -> GameRecord:
 
 
 def cells(line: str) -> Iterator[tuple[int, str]]:
-    """What the left and the right player did, where they did something."""
+    """The cells of the left and the right player; empty ones are skipped."""
     numbered = re.match(r"\s*\d+\)", line)
     body = " " * numbered.end() + line[numbered.end() :] if numbered else line
     rolls = [found.start() for found in ROLL.finditer(body)]
@@ -129,7 +131,7 @@ def cells(line: str) -> Iterator[tuple[int, str]]:
 
 @dataclass
 class Reading:
-    """A game as far as it was read."""
+    """The state while a game is read."""
 
     number: int
     position: Position
@@ -156,7 +158,7 @@ class Reading:
         if self.position.to_move != CHANCE:
             raise Inconsistent(f"{dice}: the game is over, or its last turn was not played")
         if not self.actions:
-            # The player who moves first threw the higher die; ours has player 0's die first.
+            # The first mover threw the higher die; our outcome lists player 0's die first.
             dice = "".join(sorted(dice, reverse=player == 0))
         elif described(self.position)["player"] != player:
             side = ("right", "left")[player]
@@ -164,7 +166,7 @@ class Reading:
         self.play(self.position.action_from_text(dice))
 
     def move(self, text: str) -> None:
-        """A whole turn; what cannot be played is not written."""
+        """Plays a whole turn; dice that cannot be played are not written."""
         if self.position.to_move in (CHANCE, OVER):
             if text and text.lower() != "cannot move":
                 raise Inconsistent(f"{text!r}: no checker can move here")
@@ -173,7 +175,7 @@ class Reading:
             re.sub("^25/", "bar/", re.sub(r"/0\b", "/off", word.lower())) for word in text.split()
         )
         if not turn or set(turn) == {"?"}:
-            return  # resigned after the roll: only the line that says who wins can follow
+            return  # resigned after the roll: only the line with the winner can follow
         for action in actions_of_turn(self.position, turn):
             self.play(action)
 
@@ -182,7 +184,7 @@ class Reading:
             self.awarded = float(num_points if player == 0 else -num_points)
             return
         if self.position.rewards()[player] < 0:
-            raise Inconsistent("the player who wins is not the one who has borne off")
+            raise Inconsistent("the winner is not the player who has borne off")
 
     def play(self, action: int) -> None:
         self.position.play(action)
@@ -192,7 +194,7 @@ class Reading:
         if self.num_cube_actions:
             yield (
                 f"game {self.number}: {self.num_cube_actions} cube actions left out; "
-                "play here is without the cube"
+                "play here is cubeless"
             )
 
 
@@ -200,7 +202,7 @@ class Reading:
 
 
 def write(records: Sequence[GameRecord]) -> str:
-    """All games as one session for money: a match of 0 points, with a running score."""
+    """All games as one money session: a match of 0 points, with a running score."""
     variants = {str(record.game) for record in records}
     if len(variants) > 1:
         raise Inconsistent(f"a match is of one game, not of {', '.join(sorted(variants))}")
@@ -227,14 +229,14 @@ def write(records: Sequence[GameRecord]) -> str:
 
 
 def checked(game: Game) -> str:
-    """How many checkers each player has."""
+    """The number of checkers of each player, as text."""
     if game.name != "backgammon":
         raise Unsupported(f"MAT is for backgammon, not for {game.name}")
     return game.options["checkers"]
 
 
 def name_of(name: str, player: int) -> str:
-    """A name that can stand before a colon."""
+    """A name without colons."""
     return " ".join(name.replace(":", " ").split())[:MOST_NAME] or f"player {player + 1}"
 
 
@@ -248,7 +250,7 @@ def turn_lines(record: GameRecord) -> Iterator[str]:
 
 
 def turns_of(record: GameRecord) -> Iterator[tuple[int, str]]:
-    """Each turn with the player whose it is."""
+    """Each turn with its player."""
     checked(record.game)
     if record.start != record.game.new_position():
         raise Inconsistent(f"a game of MAT begins with the opening roll, not at {record.start!r}")

@@ -1,6 +1,6 @@
-"""Connect Four's games as columns, one game a line: 4453. Lines that begin with # are for people.
+"""Connect Four games as columns, one game per line: 4453. Lines that start with # are comments.
 
-The columns say everything but the players' names.
+The columns hold everything but the players' names.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def read(text: str, game: Game | None = None) -> list[GameRecord]:
             position.play(actions[-1])
         records.append(GameRecord(game.new_position(), tuple(actions)))
     if not records:
-        raise BadText("there is no game in it; a game is a line of columns, such as 4453")
+        raise BadText("it contains no game; a game is a line of columns, such as 4453")
     return records
 
 
@@ -36,7 +36,7 @@ def write(records: Sequence[GameRecord]) -> str:
 
 def line_of(record: GameRecord) -> str:
     checked(record.game)
-    return record.positions()[-1].to_text()  # has what came before the start too
+    return record.positions()[-1].to_text()  # includes moves before the start
 
 
 def checked(game: Game) -> Game:

@@ -1,9 +1,9 @@
 """Gomoku as SGF: FF[4], GM[4], boards of any size that Gomoku has.
 
-The main line is read, the first child of every node. Variations are left out with a note, comments
-and markup without one. Points are written as in Go, two letters with the upper left corner aa; read
-are also h8 and the like. Setup stones are refused: games are read from the empty board. RU is
-freestyle or exact (Gomocup's standard); a file without RU is freestyle, or what the caller says.
+The reader takes the main line, the first child of every node. It omits variations with a note, and
+comments and markup without one. Points are written as in Go, two letters with aa in the upper left
+corner; the reader also accepts h8. Setup stones are refused: games start from the empty board. RU
+is freestyle or exact (Gomocup's standard rule); without RU it is freestyle or the caller's variant.
 """
 
 import re
@@ -24,7 +24,7 @@ RULES = {"freestyle": "freestyle", "exact": "exact", "standard": "exact"}
 BEGINNING = re.compile(r"\(\s*;")
 TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:\\.|[^\]\\])*)\])", re.DOTALL)
 RESULTS = {1.0: "B+", 0.0: "0", -1.0: "W+"}
-"""RE by what player 0 got."""
+"""RE by the reward of player 0."""
 MOVES_PER_LINE = 10
 
 Node = dict[str, list[str]]
@@ -43,17 +43,17 @@ class Tree:
 
 @dataclass
 class Branch:
-    """A parenthesis that is open."""
+    """An open parenthesis."""
 
     is_main: bool
     num_children: int = 0
 
 
 def trees(text: str) -> Iterator[Tree]:
-    """The games of a collection. What stands around them is skipped, as SGF says."""
+    """The games of a collection. Text around them is skipped, as SGF specifies."""
     beginning = BEGINNING.search(text)
     if beginning is None:
-        raise BadText("it is no SGF: there is no game in it, which begins with (;")
+        raise BadText("it is not SGF: it contains no game, which starts with (;")
     while beginning is not None:
         tree, end = tree_at(text, beginning.start())
         yield tree
@@ -61,14 +61,14 @@ def trees(text: str) -> Iterator[Tree]:
 
 
 def tree_at(text: str, at: int) -> tuple[Tree, int]:
-    """The game that begins there, and where it ends."""
+    """The game that starts there, and its end."""
     tree, branches, name = Tree(), [Branch(is_main=True)], ""
     at += 1
     while branches:
         found = TOKEN.match(text, at)
         if found is None:
             rest = text[at : at + 20].strip()
-            fault = f"{rest!r} is no SGF" if rest else "the game is not closed: ) is missing"
+            fault = f"{rest!r} is not SGF" if rest else "the game is not closed: ) is missing"
             raise BadText(f"{place(text, at)}: {fault}")
         at = found.end()
         mark, word, value = found.groups()
@@ -79,15 +79,15 @@ def tree_at(text: str, at: int) -> tuple[Tree, int]:
         elif not branches[-1].is_main:
             continue
         elif branches[-1].num_children:
-            raise BadText(f"{place(text, at)}: a node follows a variation that is closed")
+            raise BadText(f"{place(text, at)}: a node follows a closed variation")
         elif mark == ";":
             tree.nodes.append({})
             name = ""
         elif word is not None:
-            # FF[3] has lower-case letters between: Black is B.
+            # FF[3] allows lower-case letters in between: Black is B.
             name = re.sub("[a-z]", "", word)
         elif not name:
-            raise BadText(f"{place(text, at)}: [{value[:20]}] has no property's name before it")
+            raise BadText(f"{place(text, at)}: [{value[:20]}] has no property name before it")
         else:
             tree.nodes[-1].setdefault(name, []).append(value)
     return tree, at
@@ -205,11 +205,11 @@ def action_of(position: Position, colour: str, value: str) -> int:
     if max(column, row) >= size:
         raise IllegalAction(f"{colour}[{value}]: that is off a board of size {size}")
     action = row * size + column
-    return position.action_from_text(position.action_text(action))  # says where it is taken
+    return position.action_from_text(position.action_text(action))  # its error names a taken cell
 
 
 def reward_of(result: str) -> float | None:
-    """What RE says that Black got; None where it says nothing."""
+    """Black's reward by RE; None if RE has no result."""
     if result in ("0", "Draw"):
         return 0.0
     return {"B+": 1.0, "W+": -1.0}.get(result[:2])
@@ -233,7 +233,7 @@ def game_text(record: GameRecord) -> str:
             raise Inconsistent(f"Gomoku is won, drawn or lost, so no result of {reward:g}")
         facts["RE"] = RESULTS[reward]
     text = "(;" + "".join(f"{name}[{escaped(value)}]" for name, value in facts.items() if value)
-    # The text of a start that is not the empty board has its stones as moves, in some order.
+    # The text of a start with stones lists them as moves, in some order.
     position = game.new_position()
     stones = [position.action_from_text(cell) for cell in record.start.to_text().split()]
     for number, action in enumerate([*stones, *record.actions]):

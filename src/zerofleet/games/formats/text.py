@@ -1,4 +1,4 @@
-"""Any game as zerofleet's own text, one game a file.
+"""Any game as text, one game per file.
 
     game: connect4
     options:
@@ -7,9 +7,9 @@
     start:
     moves: 4; 4; 5
 
-The moves hold dice and the start holds the deal, so the text shows what was hidden. A game that
-`zerofleet play` saved has `seat` and `against` in place of the players' names. `result` is what the
-first player was awarded in a game that was not played to its end.
+The moves include dice and the start includes the deal, so the text reveals hidden information. A
+game saved by `zerofleet play` has `seat` and `against` in place of the players' names. `result` is
+the reward of the first player in a game that ended early.
 """
 
 import math
@@ -26,18 +26,18 @@ SEATS = ("first", "second")
 
 
 def read_fields(text: str) -> dict[str, str]:
-    """The lines of such a text by their titles."""
+    """The lines of a saved game by title."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         title, colon, value = line.partition(":")
         if not colon or title not in FIELDS:
             raise BadText(f"a saved game has lines {', '.join(FIELDS)}; got {line[:100]!r}")
         if title in values:
-            raise BadText(f"a saved game has one line {title}, not two")
+            raise BadText(f"a saved game has one line {title}, got two")
         values[title] = value.strip()
     for title in NEEDED:
         if title not in values:
-            raise BadText(f"a saved game has a line {title}, which is missing")
+            raise BadText(f"the line {title} of the saved game is missing")
     return values
 
 
@@ -52,7 +52,7 @@ def read(text: str, game: Game | None = None) -> list[GameRecord]:
 
 
 def game_of(values: dict[str, str], given: Game | None) -> Game:
-    """What the text names, if that comes with zerofleet; else the custom game that is given."""
+    """The built-in game that the text names; else the given custom game."""
     if values["game"] in names():
         game = get(values["game"], **options_of(values["options"]))
         if given is not None and game != given:
@@ -60,8 +60,7 @@ def game_of(values: dict[str, str], given: Game | None) -> Game:
         return game
     if given is None or given.name in names():
         raise BadText(
-            f"it is a game of {values['game']}, which does not come with zerofleet; name that game "
-            "to read it"
+            f"it is a game of {values['game']}, which is not built in; name that game to read it"
         )
     return given
 
@@ -72,7 +71,7 @@ def options_of(text: str) -> dict[str, str]:
     for option in text.split():
         name, _, value = option.partition("=")
         if name in options:
-            raise BadText(f"the option {name} is there twice")
+            raise BadText(f"the option {name} is given twice")
         options[name] = value
     return options
 
@@ -92,7 +91,7 @@ def actions_of(start: Position, moves: str) -> tuple[int, ...]:
 
 
 def actions_of_move(position: Position, text: str) -> tuple[int, ...]:
-    """One action as `write` has it, else a whole turn: `2/off` can be read as either."""
+    """One action as `write` writes it, else a whole turn: `2/off` can be either."""
     try:
         return (position.action_from_text(text),)
     except ZerofleetError:

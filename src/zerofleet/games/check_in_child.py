@@ -1,8 +1,8 @@
-"""The check of a game in a process of its own, which a crash of the game's own code ends alone.
+"""The conformance check in a child process, so that a crash of the game's code ends only the child.
 
-For games in C++ from a user's header: a fault there may end the process. The child writes a line of
-JSON for each step on standard output, and where it was on standard error if it crashes. What the
-game's own code prints goes to standard error.
+For custom games in C++, which may crash the process. The child writes a line of JSON per step to
+stdout and, if it crashes, its place in the check to stderr. Output of the game's own code goes to
+stderr too.
 """
 
 import json
@@ -24,8 +24,8 @@ CHILD = f"import sys; from {__name__} import main; main(sys.argv[1])"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a check has seen so far; as zerofleet.games.CheckReport."""
+class ChildReport:
+    """The counts of a check, as in zerofleet.games.CheckReport."""
 
     num_games: int
     num_plies: int
@@ -41,22 +41,22 @@ def check_named(
     seed: int,
     on_progress: Callable[[int], None] = lambda num_games_done: None,
     max_s: float | None = None,
-) -> Seen | CheckReport:
-    """As zerofleet.games.check, of a game by its name; that of a header in a process of its own."""
+) -> ChildReport | CheckReport:
+    """zerofleet.games.check of a game by name; a header is checked in a child process."""
     if name.endswith(".h"):
-        return check_apart(name, options, num_games, seed, on_progress, max_s)
+        return check_in_child(name, options, num_games, seed, on_progress, max_s)
     return check(get(name, **options), num_games, seed, on_progress, max_s)
 
 
-def check_apart(
+def check_in_child(
     source: str,
     options: Mapping[str, int | str],
     num_games: int,
     seed: int,
     on_progress: Callable[[int], None],
     max_s: float | None,
-) -> Seen:
-    """Checks the game in a header; RulesFailed says where it crashed."""
+) -> ChildReport:
+    """Checks a game in a child process; RulesFailed names where it crashed."""
     asked = {
         "source": source,
         "options": dict(options),
@@ -66,7 +66,7 @@ def check_apart(
     }
     command = [sys.executable, "-c", CHILD, json.dumps(asked)]
     with (
-        TemporaryFile("w+", errors="replace") as printed,  # a pipe that nobody reads would fill up
+        TemporaryFile("w+", errors="replace") as printed,  # an unread pipe would fill up
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=printed, text=True) as child,
     ):
         assert child.stdout is not None
@@ -76,7 +76,7 @@ def check_apart(
                 if "fault" in said:
                     raise Inconsistent(said["fault"])
                 if "report" in said:
-                    return Seen(**said["report"])
+                    return ChildReport(**said["report"])
                 on_progress(said["num_games"])
             status = child.wait()
         except BaseException:
@@ -85,16 +85,16 @@ def check_apart(
         printed.seek(0)
         errors = printed.read()
     if status >= 0:
-        raise RulesFailed(f"{source}: its check ended with status {status}: {errors.strip()}")
+        raise RulesFailed(f"{source}: its check exited with status {status}: {errors.strip()}")
     where = errors.rpartition("\n")[2] or "before the first game: "
     raise RulesFailed(
         f"{source}: {where}the game's own code crashed ({signal.Signals(-status).name}); "
-        f"the check had seed {seed}"
+        f"seed of the check: {seed}"
     )
 
 
 def main(asked: str) -> None:
-    """What the child does."""
+    """The child process."""
     wanted = json.loads(asked)
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -114,4 +114,5 @@ def main(asked: str) -> None:
     except ZerofleetError as error:
         say(fault=str(error))
     else:
-        say(report=asdict(Seen(**{name: getattr(report, name) for name in Seen.__annotations__})))
+        counts = {name: getattr(report, name) for name in ChildReport.__annotations__}
+        say(report=asdict(ChildReport(**counts)))
