@@ -81,13 +81,13 @@ def test_gate_says_its_verdict_by_its_exit_status(capsys: pytest.CaptureFixture[
         (["rate", "connect4", "random"], "a rating needs a player besides random"),
         (
             ["gate", "heuristic", "random"],
-            "neither player is a run that knows its game; say --game",
+            "neither player is a run, so the game is unknown; add --game",
         ),
         (["gate", "run:nothing", "random"], "unknown run nothing"),
-        (["gate", "run:c4", "random", "--option", "size=9"], "--option goes with --game"),
+        (["gate", "run:c4", "random", "--option", "size=9"], "--option needs --game"),
         (
             ["match", "connect4", "random", "random", "--save", "no-folder/games"],
-            "no-folder/games cannot be written: no-folder must be a folder",
+            "no-folder/games cannot be written: no-folder must be a writable folder",
         ),
         (["rate", "connect4", "heuristic", "--picture", "."], ". is a folder; give the name"),
         (["gate", "random", "random", "--game", "connect4", "--elo1", "0"], "elo0 must be below"),

@@ -67,9 +67,9 @@ def test_analyse_lists_the_best_move_first(capsys: pytest.CaptureFixture[str], r
 
 def test_analyse_without_a_player_says_who_searches(capsys: pytest.CaptureFixture[str]) -> None:
     ran = Ran(capsys, "analyse", "connect4", "121212", "--simulations", "20")
-    assert "player: best,sims=20 (zerofleet comes with weights for connect4)\n" in ran.output
+    assert "player: best,sims=20 (zerofleet ships weights for connect4)\n" in ran.output
     ran = Ran(capsys, "analyse", "gomoku", "--option", "size=5", "--seconds", "0.01")
-    assert "player: playout,seconds=0.01 (zerofleet comes without weights for gomoku" in ran.output
+    assert "player: playout,seconds=0.01 (zerofleet ships no weights for gomoku" in ran.output
 
 
 def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[
         (["show", "gomoku", "--option", "size"], "--option must be NAME=VALUE, such as size=9;"),
         (["show", "connect4", "44x"], "'x' is no move; a move is a column 1-7"),
         (["analyse", "connect4", "4141414"], "the game is over: there is nothing to search"),
-        (["analyse"], "GAME is missing, such as connect4; or --json"),
+        (["analyse"], "GAME is missing: name one, such as connect4, or use --json"),
         (["analyse", "connect4", "--player", "heuristic"], "player 'heuristic' does not search"),
         (
             ["analyse", "connect4", "--player", "best,greedy"],
@@ -101,11 +101,14 @@ def test_analyse_lists_as_many_moves_as_asked_for(capsys: pytest.CaptureFixture[
         ),
         (
             ["analyse", "connect4", "--player", "playout,root=gumbel", "--seconds", "1"],
-            "player 'playout,root=gumbel,seconds=1': root=gumbel needs a fixed number",
+            "player 'playout,root=gumbel,seconds=1': root=gumbel needs a fixed number of",
         ),
-        (["analyse", "connect4", "4", "--json"], "TEXT does not go with --json"),
-        (["analyse", "--json", "--option", "size=9"], "--option goes with GAME"),
-        (["export", "c4", "no/c4.onnx"], "no/c4.onnx cannot be written: no must be a folder that"),
+        (["analyse", "connect4", "4", "--json"], "TEXT cannot be used with --json"),
+        (["analyse", "--json", "--option", "size=9"], "--option needs GAME"),
+        (
+            ["export", "c4", "no/c4.onnx"],
+            "no/c4.onnx cannot be written: no must be a writable folder",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_status_2(

@@ -78,7 +78,7 @@ def test_a_custom_game_is_converted_where_it_is_named(capsys: pytest.CaptureFixt
         (["match.mat", "--to", "pgn"], "unknown format 'pgn' of games; known: sgf, mat, moves"),
         (["match.mat", "game.sgf"], "SGF is for gomoku line=5, not for backgammon"),
         (["match.mat", "gone/game.mat"], "gone/game.mat cannot be written"),
-        (["match.mat", "--option", "checkers=3"], "--option goes with --game"),
+        (["match.mat", "--option", "checkers=3"], "--option needs --game"),
         (["match.mat", "--from", "sgf"], "match.mat: it is not SGF"),
         (["."], ". cannot be read: Is a directory"),
     ],

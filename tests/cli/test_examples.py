@@ -25,7 +25,7 @@ def test_train_begins_ends_by_ctrl_c_and_its_run_is_exported(
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
-    assert f"play it:    {ZEROFLEET} play connect4 --against run:c4" in output
+    assert f"play with:   {ZEROFLEET} play connect4 --against run:c4" in output
     subprocess.run(example(capsys, "export"), cwd=tmp_path, check=True)
     assert (tmp_path / "c4.onnx").stat().st_size > 100_000
 

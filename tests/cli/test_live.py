@@ -141,13 +141,13 @@ def test_the_last_rating_of_each_opponent_is_shown() -> None:
         ("stop.games=1300", "0:50 left"),  # 1,000 games at 20 a second
         ("stop.rows=130000", "0:10 left"),  # 40,000 rows at 4,000 a second
         ("stop.minutes=2", "1:40 left"),
-        ("stop.minutes=null", "Ctrl-C ends it"),
+        ("stop.minutes=null", "Ctrl-C stops it"),
     ],
 )
 def test_the_time_left_is_that_to_the_limit(limit: str, left: str) -> None:
     heading = drawn(*TWO_STATUSES, overrides=(limit,))[0]
     assert heading.startswith("c4 (connect4)")
-    assert heading.rstrip().endswith(f"0:20 gone, {left}")
+    assert heading.rstrip().endswith(f"0:20 elapsed, {left}")
 
 
 def test_the_policy_loss_is_shown_with_what_it_is_the_sum_of() -> None:

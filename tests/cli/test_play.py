@@ -12,8 +12,9 @@ import pytest
 from command_line import TRAIN_ONLY, ZEROFLEET, ran_in, ran_without
 
 from zerofleet.cli.play import game_and_opponent
+from zerofleet.cli.play_game import outcome_text
 from zerofleet.cli.play_pictures import picture
-from zerofleet.cli.play_record import GameRecord, read_record
+from zerofleet.cli.play_record import OngoingGame, read_record
 from zerofleet.games import get, read_games
 from zerofleet.runs.folder import find
 
@@ -53,11 +54,17 @@ def test_a_won_game_ends_with_its_result_and_a_text_that_can_be_played_again(
     assert read_record(tmp_path / "whole.txt", "tictactoe").position.rewards() == [1, -1]
 
 
-def test_a_saved_game_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_result_names_every_outcome_of_its_reward() -> None:
+    outcomes = [*get("backgammon").outcomes, *get("connect4").outcomes]
+    assert outcome_text(outcomes, 1) == "win single or win"
+    assert outcome_text(outcomes, 2) == "win gammon"
+
+
+def test_a_saved_game_is_resumed_where_it_was(tmp_path: Path) -> None:
     ran = played(
         "connect4 --against random --seat first --seed 1", "4", "save mine.txt", folder=tmp_path
     )
-    assert "saved; go on with: " in ran.stdout
+    assert "saved; resume with: " in ran.stdout
     assert "play connect4 --load mine.txt\n" in ran.stdout
     saved = read_record(tmp_path / "mine.txt", "connect4")
     assert saved.moves[0] == "4"
@@ -81,7 +88,7 @@ def test_undo_takes_back_the_own_move_and_the_answer(tmp_path: Path) -> None:
     ran = played(
         "connect4 --against random --seat first", "undo", "4", "undo", "quit", folder=tmp_path
     )
-    assert "there is no move of yours to take back" in ran.stdout
+    assert "you have no move to take back" in ran.stdout
     assert re.search(r"^moves:$", ran.stdout, re.MULTILINE)
 
 
@@ -121,7 +128,7 @@ def test_hint_and_thoughts_say_what_a_search_found(tmp_path: Path) -> None:
 
 def test_an_opponent_that_does_not_search_has_no_thoughts(tmp_path: Path) -> None:
     ran = played("connect4 --against random --seat second --thoughts", folder=tmp_path)
-    assert "random does not search: it has no thoughts to show" in ran.stdout
+    assert "random does not search, so it has no analysis to show" in ran.stdout
 
 
 @pytest.mark.parametrize("person", [0, 1])
@@ -246,9 +253,9 @@ def test_the_example_in_the_help_of_play_runs(tmp_path: Path) -> None:
         ("connect4 --load almost.txt", "almost.txt: it is a game of tictactoe, not of connect4"),
         (
             "tictactoe --load almost.txt --option size=4",
-            "--option does not go with --load: a saved game has its options",
+            "--option cannot be used with --load: a saved game has its options",
         ),
-        ("connect4 --load two.moves", "two.moves has 2 games; take one of them out: "),
+        ("connect4 --load two.moves", "two.moves has 2 games; extract one of them: "),
         ("gomoku --load two.moves", "two.moves: it is a game of connect4, not of gomoku"),
         ("gomoku --load bad.sgf", "bad.sgf: it is not SGF"),
         ("tictactoe --load bad.txt", "bad.txt: seat must be first or second, got third"),
@@ -295,7 +302,7 @@ def test_a_turn_borne_off_by_both_dice_is_saved_move_by_move(tmp_path: Path) -> 
     # 2/off with 2 and 1 is one action, or a whole turn; a turn is what a person types.
     points = [2, 1, *[0] * 21, -1]
     start = get("backgammon").from_describe({"points": points, "dice": [2, 1]})
-    record = GameRecord("backgammon", start.game, 0, "random", [start])
+    record = OngoingGame("backgammon", start.game, 0, "random", [start])
     record.play_text("2/off")
     assert record.moves == ["2/1", "1/off"]
     (tmp_path / "game.txt").write_text(record.text())
@@ -305,7 +312,7 @@ def test_a_turn_borne_off_by_both_dice_is_saved_move_by_move(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["connect4", "gomoku", "backgammon", "beastybar"])
 def test_a_game_is_read_back_as_it_was_written(tmp_path: Path, name: str) -> None:
     game = get(name)
-    record = GameRecord(name, game, 1, "random", [game.new_position(3)])
+    record = OngoingGame(name, game, 1, "random", [game.new_position(3)])
     for _ in range(6):
         position = record.position
         record.play((position.legal_actions() or [position.chance_outcomes()[0][0]])[-1])

@@ -65,7 +65,7 @@ def test_every_game_has_rules() -> None:
         ("a.py:A", '"""Module."""\nclass A:\n    """Class."""\n    rules = "Own."', "Own."),
         ("b.py:A", '"""Module."""\nclass A:\n    """Class."""', "Class."),
         ("c.py:A", '"""Module."""\nclass A: pass', "Module."),
-        ("d.py:A", "class A: pass", "d.py:A does not tell its rules: a Python class tells"),
+        ("d.py:A", "class A: pass", "d.py:A has no rules to show: a Python class gives"),
         (
             "e.h",
             "// Take sticks.\n// The last loses.\n#pragma once\n// Not this.",

@@ -66,15 +66,15 @@ def test_a_game_of_a_run_is_reviewed_by_its_number(
     ("arguments", "message"),
     [
         (["nothing.txt"], "nothing.txt cannot be read: No such file or directory"),
-        (["two.moves"], "two.moves has 2 games; say which by --only N"),
+        (["two.moves"], "two.moves has 2 games; pick one with --only N"),
         (["two.moves", "--only", "3"], "--only 3: two.moves has 2 games"),
         (["own.txt"], "own.txt: it is a game of nim.py:Nim, which is not built in"),
         (["game.txt", "--game", "gomoku"], "game.txt: it is a game of"),
-        (["game.txt", "--option", "size=9"], "--option goes with --game"),
+        (["game.txt", "--option", "size=9"], "--option needs --game"),
         (["game.txt", "--from", "pgn"], "game.txt: unknown format 'pgn' of games; known: sgf,"),
         (["game.txt", "--player", "random"], "player 'random' does not search"),
         (["run:c4"], "run:c4: write run:NAME#ID;"),
-        (["run:c4#1", "--only", "1"], "--from, --only and --game do not go with run:c4#1"),
+        (["run:c4#1", "--only", "1"], "--from, --only and --game cannot be used with run:c4#1"),
         (["run:c4#1"], "unknown run c4"),
     ],
 )

@@ -105,7 +105,7 @@ def test_pack_says_how_to_unpack_and_that_works(capsys: pytest.CaptureFixture[st
     packed, unpack = ran.output.splitlines()
     assert packed.startswith("packed c4: 1 parts, ")
     Ran(capsys, "runs", "rm", "c4", "--yes")
-    ran = Ran(capsys, *shlex.split(unpack.removeprefix("elsewhere: zerofleet ")))
+    ran = Ran(capsys, *shlex.split(unpack.removeprefix("unpack with: zerofleet ")))
     assert ran.output == "unpacked c4: runs/c4\n"
     assert find("c4") == replace(run, is_foreign=True)
     assert [record["step"] for record in metrics.read(run.folder)] == [100, 120]
@@ -210,9 +210,9 @@ def test_train_hands_over_what_was_asked_for_and_goes_on_with_it(
     ran = Ran(capsys, *first.split(), "--set", "search.num_simulations=64", "--seed", "7")
     assert (ran.status, ran.errors) == (0, "")
     assert ran.output.splitlines() == [
-        "go on with: zerofleet train connect4 --run c4",
-        "play it:    zerofleet play connect4 --against run:c4",
-        "report:     runs/c4/report/index.html",
+        "resume with: zerofleet train connect4 --run c4",
+        "play with:   zerofleet play connect4 --against run:c4",
+        "report:      runs/c4/report/index.html",
     ]
     settings = config.load(
         "connect4",
@@ -233,7 +233,7 @@ def test_train_hands_over_what_was_asked_for_and_goes_on_with_it(
     assert ran.output.startswith(
         "runs/c4: stop.steps was None, is now 9\n"
         "runs/c4: run.deterministic was True, is now False\n"
-        "go on with: "
+        "resume with: "
     )
     assert fleet.asked[1][0].search.num_simulations == 64
 

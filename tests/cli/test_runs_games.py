@@ -61,11 +61,11 @@ def test_a_game_is_written_as_a_file_that_is_read_again(
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["--result", "won"], "no game of gomoku ends in 'won'; known: win, draw, loss, truncated"),
-        (["--show", "9999"], "no game 9999 is in the log of ttt"),
+        (["--result", "won"], "gomoku has no result 'won'; known: win, draw, loss, truncated"),
+        (["--show", "9999"], "no game 9999 in the log of ttt"),
         (["--out", "games.txt"], "a text holds one game, not 20"),
         (["--format", "sgf"], "SGF is for gomoku line=5, not for gomoku line=3"),
-        (["--result", "truncated", "--format", "sgf"], "there is no such game in the log"),
+        (["--result", "truncated", "--format", "sgf"], "the log has no such game"),
         (["--out", "gone/game.sgf"], "gone/game.sgf cannot be written"),
     ],
 )

@@ -386,7 +386,7 @@ def test_a_saved_game_starts_its_program_only_when_that_is_named(
     ran = Ran(capsys, "play", "gomoku", "--load", "saved.txt")
     assert ran.status == 2
     assert ran.errors == (
-        "zerofleet: saved.txt: its opponent is a program; to start it, say "
+        "zerofleet: saved.txt: its opponent is a program; to start it, add "
         f"--against gomocup:{program}\n"
     )
     assert not place.sentinel.exists()

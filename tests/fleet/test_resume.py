@@ -166,5 +166,5 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
     process.terminate()
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output
-    assert re.search(r"^go on with: .*zerofleet train tictactoe --run r$", output, re.MULTILINE)
+    assert re.search(r"^resume with: .*zerofleet train tictactoe --run r$", output, re.MULTILINE)
     assert list((tmp_path / "r" / "checkpoints").glob("*.json"))

@@ -1,4 +1,4 @@
-"""Run folders: made once, gone on with, had by one process at a time."""
+"""Run folders: created once, resumed, held by one process at a time."""
 
 import json
 import os

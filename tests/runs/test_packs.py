@@ -77,7 +77,7 @@ def test_a_run_is_unpacked_under_another_name_beside_the_first() -> None:
         unpack(list_path)
     assert unpack(list_path, "again").name == "again"
     with create_or_open("again", config.load("connect4")):
-        pass  # it can be gone on with
+        pass  # it can be resumed
 
 
 def test_files_that_are_not_wanted_stay_behind() -> None:

@@ -1,7 +1,7 @@
 """The command line: `zerofleet VERB …`, one file per verb.
 
-An error in what was asked, in a file or of the machine is one line on standard error and exit
-status 2; with ZEROFLEET_DEBUG=1 its traceback comes first. Ctrl-C ends quietly with 130.
+A user error, a bad file or a system error prints one line on standard error and exits with status
+2; with ZEROFLEET_DEBUG=1 its traceback comes first. Ctrl-C exits quietly with status 130.
 """
 
 import os
@@ -18,7 +18,7 @@ from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
 from zerofleet.cli.convert import convert
 from zerofleet.cli.doctor import doctor
-from zerofleet.cli.doctor_found import required_libraries
+from zerofleet.cli.doctor_findings import required_libraries
 from zerofleet.cli.export import export
 from zerofleet.cli.games import games
 from zerofleet.cli.gate import gate
@@ -38,7 +38,7 @@ from zerofleet.games.sources import CUSTOM_MODULE
 from zerofleet.printing import printable, say
 from zerofleet.program import program_name
 
-PYTHONS_FORMAT = warnings.formatwarning
+DEFAULT_FORMAT = warnings.formatwarning
 
 app = typer.Typer(
     add_completion=False,
@@ -66,7 +66,7 @@ for verb in (
     gate,
 ):
     app.command()(with_plugins(verb) if verb in USE_NETWORKS else verb)
-# What follows the name of a benchmark is for the benchmark, --help too.
+# Arguments after the name of a benchmark belong to the benchmark, --help too.
 app.command(context_settings={"allow_interspersed_args": False})(bench)
 app.add_typer(runs, name="runs")
 
@@ -80,17 +80,20 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say which.")
+        bool,
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Board and card games, searched and learnt by self-play.
+    """Train, play and analyse board and card games by self-play, in the style of AlphaZero.
 
-    With ZEROFLEET_DEBUG=1 in the environment an error shows its traceback too.
+    ZEROFLEET_DEBUG=1 in the environment shows the traceback of an error.
     """
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs a command line, by default that of this process, and exits."""
+    """Runs a command line, by default this process's, and exits."""
     warnings.formatwarning = warning_text
     try:
         app(args=arguments, prog_name=program_name())
@@ -111,14 +114,14 @@ def warning_text(
     lineno: int,
     line: str | None = None,
 ) -> str:
-    """A warning of zerofleet is a line like an error's; one of a library is as Python has it."""
+    """Formats zerofleet's warnings like its errors; leaves those of libraries alone."""
     if issubclass(category, ZerofleetError):
         return printable(f"zerofleet: {message}\n")
-    return PYTHONS_FORMAT(message, category, filename, lineno, line)
+    return DEFAULT_FORMAT(message, category, filename, lineno, line)
 
 
 def error_text(error: Exception) -> str | None:
-    """What to tell a user of an error; None where it is a fault of zerofleet itself."""
+    """The message for the user; None if the error is a bug in zerofleet."""
     if isinstance(error, ZerofleetError):
         return str(error)
     if isinstance(error, OSError):
@@ -131,14 +134,14 @@ def error_text(error: Exception) -> str | None:
         return f"{error}; pip install 'zerofleet[{extra}]'" if extra else None
     if place := place_in_custom_game(error):
         return f"{place}: {type(error).__name__}: {error}"
-    if isinstance(error, MemoryError) or is_torchs_out_of_memory(error):
+    if isinstance(error, MemoryError) or is_torch_out_of_memory(error):
         details = str(error).partition("\n")[0]
-        return f"there is not enough memory{f': {details}' if details else ''}"
+        return f"out of memory{f': {details}' if details else ''}"
     return None
 
 
 def place_in_custom_game(error: Exception) -> str:
-    """File and line of a custom game's code that raised an error; empty where it was not such."""
+    """File and line in a custom game that raised the error; empty if none did."""
     frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in reversed(frames):
         if str(frame.f_globals.get("__name__")).startswith(CUSTOM_MODULE):
@@ -146,8 +149,8 @@ def place_in_custom_game(error: Exception) -> str:
     return ""
 
 
-def is_torchs_out_of_memory(error: Exception) -> bool:
-    """Of a GPU, or of the processor, which torch has no class for."""
+def is_torch_out_of_memory(error: Exception) -> bool:
+    """On a GPU, or on the CPU, for which torch has no exception class."""
     return type(error).__name__ == "OutOfMemoryError" or (
         isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
     )

@@ -24,6 +24,7 @@ from zerofleet.cli.output import print_table
 from zerofleet.config import game_text
 from zerofleet.errors import BadText
 from zerofleet.games import Game
+from zerofleet.runs.folder import BEST
 
 STANDARD_INPUT = 0
 CHUNK_BYTES = 1 << 16
@@ -43,35 +44,35 @@ def analyse(
     num_simulations: NumSimulations = None,
     seconds: NumSeconds = None,
     seed: Seed = 1,
-    top: Annotated[int, typer.Option(min=1, help="Actions to list.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="Number of actions to list.")] = 20,
     option: GameOptions = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Be an engine: requests on standard input, a line each."),
+        typer.Option("--json", help="Run as an engine: one JSON request per line of input."),
     ] = False,
     at_once: Annotated[
-        int, typer.Option(min=1, help="With --json: requests that are searched at once.")
+        int, typer.Option(min=1, help="With --json: number of concurrent searches.")
     ] = 32,
 ) -> None:
-    """Search a position: what to play, and what it is worth to the player to move.
+    """Search a position: the best actions and the value for the player to move.
 
     The search does not explore: no noise, no forced playouts.
 
-    With --json it is an engine for programs: it reads one request per line and writes one answer
-    per line, many at once, until its input ends. docs/6-arena.md has the fields.
+    With --json it is an engine for other programs: it reads one request per line and writes one
+    answer per line until its input ends. docs/6-arena.md lists the fields.
 
     Example: zerofleet analyse connect4 4453 --seconds 1
     """
     game = None if name is None else game_of(name, option)
     if as_json:
         if text is not None:
-            raise BadText("TEXT does not go with --json: positions come on standard input")
+            raise BadText("TEXT cannot be used with --json: positions come from standard input")
         if option and game is None:
-            raise BadText("--option goes with GAME: it is an option of that game")
+            raise BadText("--option needs GAME: it sets an option of that game")
         answer_requests(Defaults(game, player, num_simulations, seconds, top), at_once)
         return
     if game is None:
-        raise BadText("GAME is missing, such as connect4; or --json for requests that name theirs")
+        raise BadText("GAME is missing: name one, such as connect4, or use --json")
     position = position_of(game, text, seed)
     with analysing_player(game, player, num_simulations, seconds) as analysing:
         print(position, end="", flush=True)
@@ -88,13 +89,13 @@ def analyse(
 def analysing_player(
     game: Game, text: str | None, num_simulations: int | None, seconds: float | None
 ) -> SearchPlayer:
-    """The player that a command line asks for; says who it is where it was not named."""
+    """The analysing player; prints its name if it is the default."""
     chosen = with_budget(text or analysis_player(game), num_simulations, seconds)
     player = search_player(game, chosen)
     if text is None:
-        whose = "with" if chosen.startswith("best") else "without"
+        shipped = "ships" if chosen.startswith(BEST) else "ships no"
         played = game_text(game.name, game.options)
-        print(f"player: {chosen} (zerofleet comes {whose} weights for {played})")
+        print(f"player: {chosen} (zerofleet {shipped} weights for {played})")
     return player
 
 
@@ -107,9 +108,9 @@ def answer_requests(defaults: Defaults, at_once: int) -> None:
 
 
 def lines_of(descriptor: int) -> Iterator[bytes]:
-    """The lines of a file or pipe; of one that is too long no more than shows that it is.
+    """The lines of a file or pipe. A line over the limit is shortened to just over it.
 
-    Read without a buffer of Python's: a thread that waits in one blocks the end of the process.
+    Unbuffered: a thread that blocks in a buffered read would keep the process from exiting.
     """
     rest = b""
     while chunk := read_some(descriptor):

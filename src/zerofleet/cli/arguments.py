@@ -1,4 +1,4 @@
-"""Arguments that several verbs share."""
+"""Arguments shared by several verbs."""
 
 import os
 import sys
@@ -22,61 +22,65 @@ GameName = Annotated[
 ]
 PositionText = Annotated[
     str | None,
-    typer.Argument(metavar="TEXT", help="A position as the game writes it; else a new game."),
+    typer.Argument(metavar="TEXT", help="A position in the game's notation. Default: a new game."),
 ]
 GameOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated."),
 ]
 PlayerText = Annotated[
-    str, typer.Argument(metavar="PLAYER", help="Such as heuristic, playout-200, best or run:NAME.")
+    str, typer.Argument(metavar="PLAYER", help="E.g. heuristic, playout-200, best or run:NAME.")
 ]
 AnalysisPlayer = Annotated[
     str | None,
     typer.Option(
         "--player",
         metavar="PLAYER",
-        help="Who searches: best, run:NAME, file:PATH, playout-N, with settings such as "
-        "best,sims=1000 or best,seconds=5. Else best where weights for the game come with "
-        "zerofleet, or playout.",
+        help="The searching player: best, run:NAME, file:PATH or playout-N, with settings such as "
+        "best,sims=1000 or best,seconds=5. Default: best if zerofleet ships weights for the game, "
+        "else playout.",
     ),
 ]
 NumSimulations = Annotated[
-    int | None, typer.Option("--simulations", min=1, help="Per move; the same as ,sims=N.")
+    int | None,
+    typer.Option("--simulations", min=1, help="Simulations per move; the same as ,sims=N."),
 ]
 NumSeconds = Annotated[
-    float | None, typer.Option("--seconds", help="Per move, instead; the same as ,seconds=S.")
+    float | None,
+    typer.Option("--seconds", help="Seconds per move instead; the same as ,seconds=S."),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, max=MOST_SEED, help="Of all that is drawn: deals, dice, openings, …")
+    int, typer.Option(min=0, max=MOST_SEED, help="Seed of deals, dice, openings and search.")
 ]
 NumThreads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="One for each core, unless said.")
+    int | None, typer.Option("--threads", min=1, help="Number of threads. Default: one per core.")
 ]
 
-FORMAT_HELP = f"{', '.join(FORMATS)}; else as the file's name ends."
+FORMAT_HELP = f"One of {', '.join(FORMATS)}. Default: from the file's extension."
 ReadAs = Annotated[str | None, typer.Option("--from", metavar="FORMAT", help=FORMAT_HELP)]
 GameOfFile = Annotated[
     str | None,
     typer.Option(
-        "--game", metavar="GAME", help="Where the file does not say it, or it is a custom game."
+        "--game", metavar="GAME", help="Needed if the file does not name it, or for a custom game."
     ),
 ]
 OnlyGame = Annotated[
-    int | None, typer.Option("--only", min=1, metavar="N", help="Only the game of this number.")
+    int | None, typer.Option("--only", min=1, metavar="N", help="Only game number N of the file.")
 ]
 
-Sure = Annotated[bool, typer.Option("--yes", help="Do not ask about a very large number of games.")]
+Sure = Annotated[
+    bool, typer.Option("--yes", help="Do not ask to confirm a very large number of games.")
+]
 MANY_GAMES = 1_000_000
-"""All of a match are kept until its end, so more are asked about."""
+"""More need confirmation: a match keeps all its games in memory."""
 
 
 def ask_about_many(num_games: int, is_sure: bool) -> None:
-    """Asks a person whether so many games are meant; where none can answer, they are refused."""
+    """Asks to confirm a very large number of games; rejects it if nobody can answer."""
     if num_games <= MANY_GAMES or is_sure:
         return
     if not sys.stdin.isatty():
-        raise BadText(f"--games {num_games:,} is over {MANY_GAMES:,}; say --yes to play them")
+        raise BadText(f"--games {num_games:,} is over {MANY_GAMES:,}; add --yes to play them")
     typer.confirm(f"Play {num_games:,} games?", abort=True)
 
 
@@ -103,9 +107,9 @@ def records_of(
     options: list[str] | None,
     only: int | None,
 ) -> list[GameRecord]:
-    """The games of a file, or the one of that number; prints what the file has besides."""
+    """The games of a file, or only one of them; prints the file's notes."""
     if options and name is None:
-        raise BadText("--option goes with --game: it is an option of that game")
+        raise BadText("--option needs --game: it sets an option of that game")
     records = read_games(path, read_as, game_of(name, options) if name else None)
     if only is not None and only > len(records):
         raise BadText(f"--only {only}: {path} has {len(records)} games")
@@ -116,13 +120,13 @@ def records_of(
 
 
 def refuse_unwritable(path: Path | None) -> None:
-    """Raises BadText where no file can be written: said before an hour of games, not after."""
+    """Raises BadText if the file cannot be written: before an hour of games, not after."""
     if path is None:
         return
     if path.is_dir():
         raise BadText(f"{path} is a folder; give the name of a file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise BadText(f"{path} cannot be written: {path.parent} must be a folder that can be")
+        raise BadText(f"{path} cannot be written: {path.parent} must be a writable folder")
 
 
 def position_of(game: Game, text: str | None, seed: int) -> Position:

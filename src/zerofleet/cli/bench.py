@@ -10,30 +10,30 @@ import typer
 from zerofleet.errors import Unsupported
 
 BENCHMARKS = Path(__file__).parents[3] / "bench"
-"""Benchmarks and their results are part of a checkout of the project, not of the package."""
+"""Benchmarks and their results are part of the checkout, not of the package."""
 
 
 def bench(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="core, gpu or train.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="E.g. core, gpu or train.")],
     options: Annotated[
         list[str] | None,
-        typer.Argument(metavar="OPTION", help="Its own: see zerofleet bench WHAT --help."),
+        typer.Argument(metavar="OPTION", help="Its options; see zerofleet bench WHAT --help."),
     ] = None,
 ) -> None:
-    """Measure speed on this machine; what is found is kept in bench/results.
+    """Run a benchmark on this machine and record it in bench/results.
 
-    core: the core beside other projects, which are installed into build/bench-peers; some minutes.
+    core: the C++ core against other projects, installed into build/bench-peers. Takes minutes.
 
-    gpu: what a CUDA GPU does in inference, self-play and training; --list has all measurements.
+    gpu: inference, self-play and training on a CUDA GPU; --list names the measurements.
 
-    train: where the time of a run goes, game by game.
+    train: where the time of a training run goes, for each game.
 
     Example: zerofleet bench core --seconds 2 --no-record
     """
     script = BENCHMARKS / what / "run.py"
     known = sorted(path.parent.name for path in BENCHMARKS.glob("*/run.py"))
     if not known:
-        raise Unsupported("benchmarks are run from a checkout of the project: pip install -e .")
+        raise Unsupported("benchmarks need a checkout of the project: pip install -e .")
     if what not in known:
         raise Unsupported(f"unknown benchmark {what}; known: {', '.join(known)}")
     raise typer.Exit(subprocess.run([sys.executable, str(script), *(options or [])]).returncode)

@@ -11,11 +11,13 @@ from zerofleet.games.check_in_child import check_named
 
 def check(
     name: GameName,
-    num_games: Annotated[int, typer.Option("--games", min=1, help="Random games to play.")] = 1000,
+    num_games: Annotated[
+        int, typer.Option("--games", min=1, help="Number of random games to play.")
+    ] = 1000,
     seed: Seed = 1,
     option: GameOptions = None,
 ) -> None:
-    """Play random games and check that a game keeps its promises.
+    """Check a game against its contract by playing random games.
 
     Example: zerofleet check gomoku --option size=9 --games 200
     """
@@ -36,5 +38,5 @@ def check(
     print(
         f"no fault in {report.num_games} games, {report.num_plies} plies "
         f"(longest game {report.longest}, truncated {report.num_truncated}, "
-        f"draws of hidden cards tested {report.num_resampling_tests})"
+        f"tests of resampled hidden state {report.num_resampling_tests})"
     )

@@ -22,7 +22,7 @@ from zerofleet.printing import say
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A file of games.")],
     target: Annotated[
-        Path | None, typer.Argument(metavar="OUT", help="Where they go; else they are printed.")
+        Path | None, typer.Argument(metavar="OUT", help="The output file. Default: print.")
     ] = None,
     read_as: ReadAs = None,
     write_as: Annotated[
@@ -32,10 +32,10 @@ def convert(
     name: GameOfFile = None,
     option: GameOptions = None,
 ) -> None:
-    """Convert games that were played from one format into another.
+    """Convert game records between formats.
 
-    sgf is Gomoku, mat backgammon as GNU Backgammon has it, moves Connect Four as columns (4453),
-    and text any game, as `zerofleet play` saves it; a text holds one game.
+    sgf: Gomoku. mat: backgammon, as GNU Backgammon writes it. moves: Connect Four as columns
+    (4453). text: any game, one per file, as `zerofleet play` saves it.
 
     Example: zerofleet convert match.mat first.txt --only 1
     """

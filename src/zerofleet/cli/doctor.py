@@ -4,17 +4,19 @@ from typing import Annotated
 
 import typer
 
-from zerofleet.cli.doctor_found import Finding, hardware, libraries, programs
+from zerofleet.cli.doctor_findings import Finding, hardware, libraries, programs
 from zerofleet.cli.output import print_table
 from zerofleet.config import RunConfig
 
 
 def doctor(
-    seconds: Annotated[float, typer.Option(min=0, help="Of each measurement; 0: none.")] = 1,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Length of each measurement; 0 skips them.")
+    ] = 1,
 ) -> None:
-    """Say what this machine has, what will be used of it, how fast it is, and what is missing.
+    """Show this machine's hardware and software, what train will use, and measured speed.
 
-    The exit status is 1 where something needed is missing.
+    The exit status is 1 if something required is missing.
 
     Example: zerofleet doctor --seconds 0.2
     """
@@ -25,21 +27,21 @@ def doctor(
     if can_train:
         print_values("what train will use", plan())
     if can_train and seconds > 0:
-        # Only now: it loads torch.
+        # Imported here: it loads torch.
         from zerofleet.cli.doctor_measure import measurements
 
         print_values("measured", measurements(seconds))
     missing = [each for each in software if not each.found]
     for each in missing:
-        print(f"missing: {each.what}, for {each.used_for}; {each.cure}")
+        print(f"missing: {each.what}, for {each.used_for}; {each.fix}")
     if not missing:
         print("nothing is missing")
     raise typer.Exit(0 if can_train else 1)
 
 
 def graphics() -> list[Finding]:
-    """The device that a network runs on by default, and what its driver reports of it."""
-    # Only now: it loads torch.
+    """The default device of networks, and what its driver reports."""
+    # Imported here: it loads torch.
     from zerofleet.infer.devices import device_text, open_gauges, pick_device
 
     device = pick_device()
@@ -53,14 +55,14 @@ def graphics() -> list[Finding]:
 
 
 def plan() -> dict[str, str]:
-    # Only now: it loads torch.
+    # Imported here: it loads torch.
     from zerofleet.fleet.hardware import plan_threads
     from zerofleet.fleet.machine import fitting_preset, this_machine
 
     machine = this_machine()
     device = machine.device
     return {
-        "preset": f"{fitting_preset(machine)} (where none is named)",
+        "preset": f"{fitting_preset(machine)} (unless --preset names another)",
         "device": f"{device} (run.device=auto)",
         "evaluator": f"{'ONNX Runtime' if device == 'cpu' else 'torch'} (run.evaluator=auto)",
         "threads": str(plan_threads(RunConfig(), device)).removeprefix("threads: "),

@@ -1,4 +1,4 @@
-"""A small measured check: a second of self-play, a second of inference, some training steps."""
+"""Quick measurements: self-play, inference and training, about a second each."""
 
 import tempfile
 import time
@@ -17,14 +17,14 @@ from zerofleet.training import Trainer, set_up_torch
 GAME, NETWORK = "connect4", "tiny"
 BATCH_SIZE = 256
 NUM_GAMES = 16
-"""To train on."""
+"""Games to train on."""
 STEPS_AT_ONCE = 8
-"""Before a GPU is waited for."""
+"""Steps before each synchronisation with the GPU."""
 REPLAY = ReplayConfig(capacity_rows=4096, min_rows=1)
 
 
 def measurements(seconds: float) -> dict[str, str]:
-    """What was measured, by what it is, each over so many seconds."""
+    """Results by name; each measurement takes `seconds`."""
     game = get(GAME)
     return {
         "self-play, core's own evaluator": self_play(game, seconds),
@@ -48,8 +48,8 @@ def inference(game: Game, seconds: float) -> str:
     evaluator = make_evaluator(nets.build(game, NETWORK).eval())
     observation = game.new_position().observe(0)
     observations_BN = observation[None].repeat(BATCH_SIZE, axis=0)
-    rate = rate_of(lambda: evaluator(observations_BN), seconds)
-    return f"{rate * BATCH_SIZE:,.0f} positions/s ({type(evaluator).__name__})"
+    batches_per_s = calls_per_s(lambda: evaluator(observations_BN), seconds)
+    return f"{batches_per_s * BATCH_SIZE:,.0f} positions/s ({type(evaluator).__name__})"
 
 
 def training(game: Game, seconds: float) -> str:
@@ -67,13 +67,13 @@ def training(game: Game, seconds: float) -> str:
                 trainer.step(replay.sampler.sample(BATCH_SIZE))
             trainer.wait()
 
-        rate = STEPS_AT_ONCE * rate_of(steps, seconds)
+        steps_per_s = STEPS_AT_ONCE * calls_per_s(steps, seconds)
         replay.close()
-    return f"{rate:,.1f} steps/s, {rate * BATCH_SIZE:,.0f} samples/s on {device}"
+    return f"{steps_per_s:,.1f} steps/s, {steps_per_s * BATCH_SIZE:,.0f} samples/s on {device}"
 
 
-def rate_of(work: Callable[[], object], seconds: float) -> float:
-    """How often per second; the first time, which sets things up, is not counted."""
+def calls_per_s(work: Callable[[], object], seconds: float) -> float:
+    """Throughput of `work`; the first call, a warm-up, does not count."""
     work()
     num_done = 0
     start = time.perf_counter()

@@ -12,15 +12,18 @@ from zerofleet.weights import refusing_older_weights
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run; see zerofleet runs list.")],
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Where the ONNX file goes.")],
-    step: Annotated[int | None, typer.Option(help="Of the weights; else the newest.")] = None,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The ONNX file to write.")],
+    step: Annotated[
+        int | None, typer.Option(help="Training step of the weights. Default: the newest.")
+    ] = None,
 ) -> None:
-    """Write a run's network as ONNX: bytes in, policy logits and outcome probabilities out.
+    """Export a run's network to ONNX: observation bytes in, policy logits and outcome
+    probabilities out.
 
     Example: zerofleet export c4 c4.onnx
     """
     refuse_unwritable(path)
-    # Only now: it loads torch.
+    # Imported here: it loads torch.
     from zerofleet.infer.load import load_network
     from zerofleet.nets import export_onnx
 

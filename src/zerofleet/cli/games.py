@@ -5,7 +5,7 @@ from zerofleet.games import OptionSpec, get, names, option_specs
 
 
 def games() -> None:
-    """List the games, with their options.
+    """List the games and their options.
 
     Example: zerofleet games
     """
@@ -23,11 +23,11 @@ def games() -> None:
                 ", ".join(options),
             )
         )
-    header = ("game", "actions", "max plies", "has", "options (what they may be)")
+    header = ("game", "actions", "max plies", "features", "options (allowed values)")
     print_table(header, rows, numbers=("actions", "max plies"))
 
 
 def option_text(spec: OptionSpec) -> str:
-    """An option and its default; then what it may be, where it may be something else."""
+    """An option with its default, and its allowed values if there is a choice."""
     choice = f" ({spec.allowed_text})" if len(spec.allowed) > 1 else ""
     return f"{spec.name}={spec.value}{choice}"

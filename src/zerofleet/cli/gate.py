@@ -21,25 +21,27 @@ def gate(
     second: PlayerText,
     name: Annotated[
         str | None,
-        typer.Option("--game", metavar="GAME", help="Needed where neither player is a run."),
+        typer.Option("--game", metavar="GAME", help="Needed if neither player is a run."),
     ] = None,
-    elo0: Annotated[float, typer.Option(help="No better than this is to be rejected.")] = 0,
-    elo1: Annotated[float, typer.Option(help="As good as this is to be accepted.")] = 30,
-    alpha: Annotated[float, typer.Option(help="How often to accept at elo0.")] = 0.05,
-    beta: Annotated[float, typer.Option(help="How often to reject at elo1.")] = 0.05,
-    max_games: Annotated[int, typer.Option(min=2, help="Then it is undecided.")] = 10_000,
+    elo0: Annotated[float, typer.Option(help="H0: the Elo difference is at most this.")] = 0,
+    elo1: Annotated[float, typer.Option(help="H1: the Elo difference is at least this.")] = 30,
+    alpha: Annotated[float, typer.Option(help="Probability of accepting at elo0.")] = 0.05,
+    beta: Annotated[float, typer.Option(help="Probability of rejecting at elo1.")] = 0.05,
+    max_games: Annotated[
+        int, typer.Option(min=2, help="Stop undecided after this many games.")
+    ] = 10_000,
     seed: Seed = 1,
     num_threads: NumThreads = None,
     option: GameOptions = None,
 ) -> None:
-    """Test whether one player is stronger than another, in as few games as it takes.
+    """Test whether the first player is stronger, by an SPRT over pairs of games.
 
-    Exit status: 0 accepted, 1 rejected, 3 undecided after --max-games.
+    Exit status: 0 accepted (H1), 1 rejected (H0), 3 undecided after --max-games.
 
     Example: zerofleet gate heuristic random --game connect4
     """
     if option and not name:
-        raise BadText("--option goes with --game; without it the game is that of the run")
+        raise BadText("--option needs --game; without it the game is that of the run")
     game = game_of(name, option) if name else game_of_runs(first, second)
     hypotheses = Hypotheses(elo0, elo1, alpha, beta)
     with games_progress() as show:
@@ -53,9 +55,9 @@ def gate(
 
 
 def game_of_runs(*players: str) -> Game:
-    """The game of the first player that is a run."""
+    """The game of the first player that names a run."""
     for text in players:
         kind, _, rest = text.partition(":")
         if kind == "run":
             return find(rest.partition(",")[0].partition("@")[0]).game()
-    raise BadText("neither player is a run that knows its game; say --game GAME")
+    raise BadText("neither player is a run, so the game is unknown; add --game GAME")

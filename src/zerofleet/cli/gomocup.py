@@ -17,13 +17,13 @@ from zerofleet.weights.spec import NetworkSpec
 
 def gomocup(
     text: Annotated[
-        str, typer.Argument(metavar="PLAYER", help="Such as run:NAME,sims=400 or playout-1000.")
+        str, typer.Argument(metavar="PLAYER", help="E.g. run:NAME,sims=400 or playout-1000.")
     ],
 ) -> None:
-    """Let a player speak the Gomocup protocol, for programs that hold Gomoku matches.
+    """Run a player as a Gomocup engine, for Gomoku match managers.
 
-    Reads commands and writes answers, a line each, until END. Board sizes and the rules freestyle
-    and exact are as asked for; time limits are not looked at.
+    Reads commands and writes answers, one per line, until END. The manager sets board size and rule
+    (freestyle or exact); time limits are ignored.
 
     Example: zerofleet gomocup playout-1000
     """
@@ -37,7 +37,7 @@ def gomocup(
 
 
 def refuse_unknown_player(text: str) -> None:
-    """Now rather than at the first move, when the size of the board is known."""
+    """Rejects an unknown player now rather than at the first move."""
     game = get("gomoku")
     named = SearchText.of(text)
     if named is None or named.source in ("playout", BEST):

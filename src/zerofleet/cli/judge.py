@@ -15,15 +15,22 @@ from zerofleet.printing import say
 
 
 def judge(
-    text: Annotated[str, typer.Argument(metavar="PLAYER", help="Such as run:NAME or gnubg-0.")],
+    text: Annotated[str, typer.Argument(metavar="PLAYER", help="E.g. run:NAME or gnubg-0.")],
     num_decisions: Annotated[
-        int, typer.Option("--decisions", min=1, help="To judge; 1,000 at least for a figure.")
+        int,
+        typer.Option(
+            "--decisions", min=1, help="Decisions to judge; a reliable figure needs 1,000."
+        ),
     ] = 1000,
-    plies: Annotated[int, typer.Option(min=0, max=MAX_PLIES, help="How far GnuBG looks.")] = 2,
+    plies: Annotated[
+        int, typer.Option(min=0, max=MAX_PLIES, help="GnuBG's search depth in plies.")
+    ] = 2,
     seed: Seed = 1,
-    num_worst: Annotated[int, typer.Option("--worst", min=0, help="Decisions to list.")] = 5,
+    num_worst: Annotated[
+        int, typer.Option("--worst", min=0, help="Number of worst decisions to list.")
+    ] = 5,
 ) -> None:
-    """Judge a backgammon player: the equity that its decisions lose, as GnuBG sees it.
+    """Measure a backgammon player's mean equity loss per decision, as judged by GnuBG.
 
     Example: zerofleet judge heuristic --decisions 20 --plies 0
     """

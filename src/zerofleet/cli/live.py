@@ -1,7 +1,7 @@
-"""The table that a terminal shows while a run trains: a row per stage, redrawn in place.
+"""The live table of a training run: one row per stage, redrawn in place.
 
-What is said meanwhile stands above it, and it stays when the run ends. Rates and shares of waiting
-are those between the two newest statuses.
+Messages appear above it, and it stays when the run ends. Throughput and waiting shares are those
+between the two newest statuses.
 """
 
 import time
@@ -30,7 +30,7 @@ REDRAWS_PER_S = 2
 
 
 class LiveScreen:
-    """A zerofleet.fleet.screen.Screen for a terminal. It is drawn from the first record on."""
+    """A zerofleet.fleet.screen.Screen for terminals, drawn from the first record on."""
 
     def __init__(self, name: str, config: Config, console: Console) -> None:
         self._name = name
@@ -41,7 +41,7 @@ class LiveScreen:
         """The newest two at most."""
         self._losses: Record = {}
         self._ratings: dict[str, Record] = {}
-        """The last of each opponent."""
+        """The last rating against each opponent."""
         self._num_steps = 0
         self._doing = ""
         self._live = Live(
@@ -60,7 +60,7 @@ class LiveScreen:
         self._live.start()
 
     def rewind(self, step: int) -> None:
-        """Nothing of later steps is shown: this is before the first record."""
+        """Nothing to discard: a rewind comes before the first record."""
 
     def close(self) -> None:
         self._doing = ""
@@ -73,7 +73,7 @@ class LiveScreen:
         self._doing = text
 
     def table(self) -> RenderableType:
-        """Everything, as it is now."""
+        """The current table."""
         stages = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
         for title in ("stage", "so far", "now", ""):
             stages.add_column(title, overflow="fold")
@@ -99,6 +99,6 @@ class LiveScreen:
         heading.add_column(justify="right", no_wrap=True)
         heading.add_row(
             Text(f"{self._name} ({self._config.game.name})", style="bold"),
-            f"{clock_text(elapsed_s)} gone, {left_text(self._config, status, pace, elapsed_s)}",
+            f"{clock_text(elapsed_s)} elapsed, {left_text(self._config, status, pace, elapsed_s)}",
         )
         return heading

@@ -1,4 +1,4 @@
-"""What stands in the table of a run that trains: records as short texts."""
+"""The cells of the live table: records as short texts."""
 
 import math
 
@@ -7,7 +7,7 @@ from zerofleet.fleet.screen import gpu_texts
 from zerofleet.fleet.throughput import Throughput
 from zerofleet.metrics import PARTS_OF_POLICY_LOSS, Record
 
-LEAST_SHARE_SHOWN = 0.005
+MIN_SHARE_SHOWN = 0.005
 UNKNOWN = "-"
 
 
@@ -15,7 +15,7 @@ def self_play_cells(
     status: Record | None, pace: Throughput | None, config: Config
 ) -> tuple[str, str, str]:
     if status is None:
-        # A deterministic run has no status: clocks are not the same every time.
+        # No status yet.
         return UNKNOWN, "lockstep" if config.run.deterministic else "starting", ""
     so_far = f"{status['games']:,} games"
     if status["truncated"]:
@@ -24,7 +24,7 @@ def self_play_cells(
         return so_far, UNKNOWN, ""
     return (
         so_far,
-        f"{rate_text(pace.games_per_s, 'game')}\n{pace.simulations_per_s:,.0f} simulations/s",
+        f"{throughput_text(pace.games_per_s, 'game')}\n{pace.simulations_per_s:,.0f} simulations/s",
         f"{waits_text(pace.self_play_waits, 'trainer')}\nsearch {pace.search:.0%}",
     )
 
@@ -56,7 +56,7 @@ def trainer_cells(num_steps: int, pace: Throughput | None) -> tuple[str, str, st
         return f"{num_steps:,} steps", UNKNOWN, ""
     return (
         f"{num_steps:,} steps",
-        f"{rate_text(pace.steps_per_s, 'step')}\n{pace.samples_per_s:,.0f} samples/s",
+        f"{throughput_text(pace.steps_per_s, 'step')}\n{pace.samples_per_s:,.0f} samples/s",
         waits_text(pace.trainer_waits, "self-play"),
     )
 
@@ -76,7 +76,7 @@ def rating_rows(ratings: list[Record]) -> list[tuple[str, str, str, str]]:
 
 
 def losses_text(record: Record) -> str:
-    """The total loss, then its parts; that of the policy with what it is the sum of."""
+    """The total loss and its terms; the policy loss also as target entropy and KL."""
     if not record:
         return f"loss {UNKNOWN}"
     parts = [
@@ -94,13 +94,13 @@ def losses_text(record: Record) -> str:
 
 
 def waits_text(waiting_share: float, whom: str) -> str:
-    if waiting_share < LEAST_SHARE_SHOWN:
+    if waiting_share < MIN_SHARE_SHOWN:
         return "does not wait"
     return f"waits {waiting_share:.0%} for {whom}"
 
 
-def rate_text(per_s: float, what: str) -> str:
-    """Per minute where a second has less than one."""
+def throughput_text(per_s: float, what: str) -> str:
+    """Per second, or per minute below one per second."""
     if 0 < per_s < 1:
         return f"{per_s * 60:.1f} {what}s/min"
     return f"{per_s:,.1f} {what}s/s"
@@ -109,7 +109,7 @@ def rate_text(per_s: float, what: str) -> str:
 def left_text(
     config: Config, status: Record | None, pace: Throughput | None, elapsed_s: float
 ) -> str:
-    """Until the limit of the run that comes first, at the pace of now."""
+    """Time left until the first stop condition, at the current pace."""
     stop = config.stop
     seconds = [] if stop.minutes is None else [stop.minutes * 60 - elapsed_s]
     if status is not None and pace is not None:
@@ -125,8 +125,8 @@ def left_text(
     if seconds:
         return f"{clock_text(math.ceil(max(0.0, min(seconds))))} left"
     if (stop.steps, stop.games, stop.rows) == (None, None, None):
-        return "Ctrl-C ends it"
-    return "time left not known yet"
+        return "Ctrl-C stops it"
+    return "time left unknown"
 
 
 def clock_text(seconds: float) -> str:

@@ -29,16 +29,16 @@ def match(
     name: GameName,
     first: PlayerText,
     second: PlayerText,
-    num_games: Annotated[int, typer.Option("--games", min=2, help="An even number.")] = 400,
+    num_games: Annotated[int, typer.Option("--games", min=2, help="Number of games; even.")] = 400,
     seed: Seed = 1,
     num_threads: NumThreads = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the games go, as JSON lines.")
+        Path | None, typer.Option(metavar="FILE", help="Write the games to a file, as JSON lines.")
     ] = None,
     yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
-    """Play two players against each other, in pairs of games with the seats changed.
+    """Play a match between two players, in pairs of games with seats swapped.
 
     A player is random, heuristic, playout-N (or mcts-N), run:NAME[@STEP][,…], file:PATH[,…],
     best[,sims=N][,seconds=S][,greedy][,root=gumbel], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar
@@ -66,7 +66,7 @@ def match(
 
 
 def save_games(played: Match, path: Path) -> None:
-    """One line of JSON a game: who was player 0, what came of it, and the episode in base64."""
+    """One JSON line per game: the players, the reward of player 0, the episode in base64."""
     names = (played.first, played.second)
     lines = [
         {

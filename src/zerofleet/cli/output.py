@@ -12,11 +12,11 @@ from rich.text import Text
 from zerofleet.printing import printable
 
 WIDTH_OFF_TERMINAL = 500
-"""Columns that a file or a pipe has: enough that nothing is folded."""
+"""Columns in a file or a pipe: enough that nothing wraps."""
 
 
 class TextConsole(Console):
-    """Shows texts as they are: no markup, and nothing in them steers the terminal."""
+    """Prints text verbatim: no markup, and control characters are escaped."""
 
     def __init__(self) -> None:
         super().__init__(markup=False, highlight=False, emoji=False)
@@ -34,7 +34,7 @@ class TextConsole(Console):
 def print_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str]
 ) -> None:
-    """Prints rows of cells; the columns named in `numbers` are set to the right."""
+    """Prints rows of cells; the columns named in `numbers` are right-aligned."""
     console = TextConsole()
     if not console.is_terminal:
         console.width = WIDTH_OFF_TERMINAL

@@ -11,24 +11,21 @@ from rich.console import Console
 
 from zerofleet.arena import player
 from zerofleet.cli.arguments import GameName, GameOptions, game_of
-from zerofleet.cli.play_game import Board, Habits
-from zerofleet.cli.play_record import GameRecord, read_record
+from zerofleet.cli.play_game import AlwaysShow, Board
+from zerofleet.cli.play_record import OngoingGame, read_record
 from zerofleet.config import MOST_SEED, game_text
 from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source
 from zerofleet.games.formats.text import SEATS
-from zerofleet.runs.folder import Run, find
+from zerofleet.runs.folder import BEST, Run, find
 from zerofleet.runs.summaries import list_runs
 from zerofleet.weights import WeightsStore, find_best
 
-BEST = "best"
-"""Who plays where weights for the game came with zerofleet; else the newest run."""
-
 SIDED = ("gomoku", "connect4", "backgammon")
-"""Games whose pictures call the players X and O."""
+"""Games whose boards call the players X and O."""
 
-STRANGER = "playout-1000"
-"""Who plays where nobody has learnt the game."""
+UNTRAINED = "playout-1000"
+"""The opponent in a game without trained weights."""
 
 
 def play(
@@ -37,22 +34,24 @@ def play(
         str | None,
         typer.Option(
             metavar="PLAYER",
-            help="run:NAME, playout-1000, random, …; else the strong one that comes with "
-            "zerofleet (best), or your newest run.",
+            help="E.g. run:NAME, playout-1000 or random. Default: the shipped weights (best), else "
+            "your newest run of the game.",
         ),
     ] = None,
     seat: Annotated[
         Literal["first", "second", "random"] | None,
-        typer.Option(help="Which player you are; else as in the saved game, or random."),
+        typer.Option(help="Your seat. Default: that of the saved game, else random."),
     ] = None,
     option: GameOptions = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=MOST_SEED, help="Of deal, dice and opponent; else a new one."),
+        typer.Option(
+            min=0, max=MOST_SEED, help="Seed of deal, dice and opponent. Default: random."
+        ),
     ] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Show a hint at each move.")] = False,
     thoughts: Annotated[
-        bool, typer.Option("--thoughts", help="Show the opponent's thoughts at each move.")
+        bool, typer.Option("--thoughts", help="Show the opponent's analysis at each move.")
     ] = False,
     load: Annotated[
         Path | None,
@@ -61,7 +60,7 @@ def play(
 ) -> None:
     """Play against an agent in the terminal.
 
-    Moves are written as people write them: h8, 4, 8/5 6/5, lion. ? lists what else can be said.
+    Moves are in the game's usual notation: h8, 4, 8/5 6/5, lion. Type ? for all commands.
 
     Example: zerofleet play connect4 --against playout-1000 --seat first
     """
@@ -71,7 +70,7 @@ def play(
     person = SEATS.index(seat) if seat in SEATS else drawn
     if load is not None:
         if option:
-            raise Inconsistent("--option does not go with --load: a saved game has its options")
+            raise Inconsistent("--option cannot be used with --load: a saved game has its options")
         record = read_record(load, name, against)
         if not record.against:
             record.against = strongest(record.game)
@@ -79,10 +78,10 @@ def play(
             record.person = person
     else:
         game, against, own_run = game_and_opponent(name, option, against)
-        record = GameRecord(name, game, person, against, [game.new_position(seed)])
+        record = OngoingGame(name, game, person, against, [game.new_position(seed)])
     console = Console(markup=False, highlight=False, emoji=False)
     with player(record.game, record.against) as opponent:
-        board = Board(record, opponent, seed, Habits(hints, thoughts), console)
+        board = Board(record, opponent, seed, AlwaysShow(hints, thoughts), console)
         board.say(
             f"{game_text(name, record.game.options)}: you are {SEATS[record.person]}, "
             f"against {record.against}; seed {seed}"
@@ -91,7 +90,7 @@ def play(
         if not record.moves and record.position.to_move in (0, 1):
             is_own = record.position.to_move == record.person
             notes.append("you begin" if is_own else f"{opponent.name} begins")
-        board.say("; ".join([*notes, "rules explains the game, ? what else can be typed"]))
+        board.say("; ".join([*notes, "type rules for the rules, ? for all commands"]))
         if own_run:
             board.say(f"to play against your newest run: --against run:{own_run.name}")
         board.play()
@@ -100,32 +99,34 @@ def play(
 def game_and_opponent(
     name: str, options: list[str] | None, against: str | None
 ) -> tuple[Game, str, Run | None]:
-    """What is played against whom, and the person's own newest run where it was not asked for.
+    """The game, the opponent, and the user's newest run if it is not the opponent.
 
-    A run plays the variant of the game that it has learnt.
+    A run plays the variant of the game that it was trained on.
     """
     wanted = game_of(name, options)
     if against is not None:
         named = re.match("run:([^@,]+)", against)
         if named is None or options:
             return wanted, against, None
-        learnt = find(named[1]).game(wanted)
-        if learnt.name != wanted.name:
-            raise Inconsistent(f"{against} has learnt {learnt.name}, not {name}")
-        return learnt, against, None
+        trained = find(named[1]).game(wanted)
+        if trained.name != wanted.name:
+            raise Inconsistent(f"{against} is a run of {trained.name}, not of {name}")
+        return trained, against, None
     newest = newest_run(name, wanted, any_variant=name == wanted.name and not options)
     if strongest(wanted) == BEST:
         return wanted, BEST, newest
-    return (newest.game(wanted), f"run:{newest.name}", None) if newest else (wanted, STRANGER, None)
+    if newest is None:
+        return wanted, UNTRAINED, None
+    return newest.game(wanted), f"run:{newest.name}", None
 
 
 def strongest(game: Game) -> str:
-    """Who plays a game that no run of the person has learnt."""
-    return BEST if find_best(game.name, game.options) else STRANGER
+    """The default opponent without a run of this game."""
+    return BEST if find_best(game.name, game.options) else UNTRAINED
 
 
 def newest_run(name: str, wanted: Game, any_variant: bool) -> Run | None:
-    """The run with weights of that game that was begun last."""
+    """The newest run of this game that has weights."""
     played = absolute(name) if is_source(name) else wanted.name
     found = [
         run

@@ -1,4 +1,4 @@
-"""Backgammon as a person sees it: who rolled what, and where each checker went."""
+"""Backgammon on the terminal: rolls, and the moves of each checker."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def roll_text(before: Position, rolled: str, after: Position, person: int, oppon
 
 
 def checker_lines(positions: Sequence[Position], actions: Sequence[int]) -> list[str]:
-    """Each checker that an opponent moved, with the points as the person counts them. Positions are
+    """The opponent's checker moves, with points numbered from the person's side. Positions are
     those before each action, then the one after the last."""
     lines = []
     for before, action, after in zip(positions, actions, positions[1:], strict=False):
@@ -39,19 +39,19 @@ def described(position: Position) -> dict[str, Any]:
 
 
 def on_bar(position: Position, mover: int) -> int:
-    """Checkers on the bar that the mover has hit."""
+    """Checkers of the mover's opponent on the bar."""
     return int(described(position)["bar"][1 - mover])
 
 
 def place_text(place: str) -> str:
-    """A place of the opponent's as the person counts it."""
+    """An opponent's point, numbered from the person's side."""
     if not place.isdigit():
         return {"bar": "the bar", "off": "off the board"}[place]
     return f"your point {NUM_POINTS + 1 - int(place)}"
 
 
 def marked(picture: str, before: Position, after: Position, mover: int) -> str:
-    """The picture with > at the points to which a turn has moved checkers."""
+    """The board with > at the points that the last turn moved to."""
     sign = 1 if mover == 0 else -1
     points = zip(described(before)["points"], described(after)["points"], strict=True)
     arrived = {

@@ -1,6 +1,6 @@
-"""Beasty Bar as a person sees it: the table, what each number means, and all that a turn does.
+"""Beasty Bar on the terminal: the table, the meaning of moves, and what a turn does.
 
-The person's own animals are in capitals, the opponent's in small letters.
+The person's animals are in upper case, the opponent's in lower case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from zerofleet.games import Position
 
 NAME = "beastybar"
 CARDS_TO_OPEN = 5
-"""So many in the queue open the bar."""
+"""The bar opens when the queue has this many cards."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ SPECIES = {
     "parrot": Species(2, 4, "drives off one animal of your choice"),
     "skunk": Species(1, 4, "drives off the two strongest species, never skunks"),
 }
-"""Strongest first. Strengths and points are the core's; a test compares."""
+"""Strongest first. A test compares strengths and points with the core's."""
 
 
 # ---- cards
 
 
 def species_of(card: str) -> str:
-    """Of lion0: lion."""
+    """lion0 → lion"""
     return card[:-1]
 
 
@@ -70,12 +70,12 @@ def with_points(cards: Sequence[str], person: int) -> str:
 
 
 def described(position: Position, player: int | None = None) -> dict[str, Any]:
-    """What a player may see of it, or everything."""
+    """What a player may see of the position, or everything."""
     return position.describe(player)
 
 
 def table(position: Position, person: int) -> str:
-    """What lies open, the sizes of what does not, and the person's hand with what it can do."""
+    """The open cards, the sizes of hidden piles, and the person's hand with its abilities."""
     seen = described(position, person)
     hands, piles, points = seen["hands"], seen["piles"], seen["points"]
     opponent = 1 - person
@@ -99,13 +99,13 @@ def table(position: Position, person: int) -> str:
 
 
 def species_row(species: str, shown_as: str) -> str:
-    """An animal with its strength, its points and what it does."""
+    """An animal with its strength, points and ability."""
     found = SPECIES[species]
     return f"  {shown_as:<12}{found.strength:>3}{found.points:>8}   {found.ability}"
 
 
 def move_text(position: Position, action: int, person: int) -> str:
-    """A move with what its numbers mean: parrot 1 → crocodile."""
+    """A move with the meaning of its numbers: parrot 1 → crocodile."""
     text = position.action_text(action)
     animal, *numbers = text.split()
     if not numbers:
@@ -122,7 +122,7 @@ def move_text(position: Position, action: int, person: int) -> str:
 
 
 def chosen_text(animal: str, number: int, queue: Sequence[str], person: int) -> str:
-    """The animals that a kangaroo hops over, or the one that a parrot drives off."""
+    """The animals that a kangaroo hops over, or the one that a parrot expels."""
     if animal == "kangaroo":
         return f"over {listed(queue[-number:][::-1], person)}"
     return shown(queue[number], person)
@@ -132,7 +132,7 @@ def chosen_text(animal: str, number: int, queue: Sequence[str], person: int) -> 
 
 
 def turn_lines(position: Position, action: int, person: int) -> list[str]:
-    """All that happens when an action is played, in order."""
+    """Everything that an action does, in order."""
     queue = described(position, person)["queue"]
     lines: list[str] = []
     for step in position.steps(action):
@@ -144,7 +144,7 @@ def turn_lines(position: Position, action: int, person: int) -> list[str]:
 
 
 def step_lines(step: dict[str, Any], before: list[str], person: int) -> Iterator[str]:
-    """What one step did to the queue as it was before it."""
+    """What one step did to the queue before it."""
     animal, after, gone = step["animal"], step["queue"], step["thats_it"]
     if step["step"] == "bar":
         gains = [
@@ -189,7 +189,7 @@ def movement(acts_as: str, animal: str, before: list[str], after: list[str], per
 
 
 def drawn_card(before: Position, after: Position, person: int) -> str | None:
-    """What the person drew in a turn of theirs."""
+    """The card that the person drew in their turn."""
     held = described(before, person)["hands"][person]
     new = [card for card in described(after, person)["hands"][person] if card not in held]
     return species_of(new[0]).upper() if new else None
@@ -199,7 +199,7 @@ def drawn_card(before: Position, after: Position, person: int) -> str | None:
 
 
 def final_score(position: Position, person: int) -> str:
-    """The points of both with the cards that make them; why a card was not played any more."""
+    """Both scores with their cards, and why the game is over."""
     seen = described(position, person)
     by_animals = position.game.options["scoring"] == "animals"
     lines = []

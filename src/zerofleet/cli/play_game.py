@@ -1,13 +1,13 @@
-"""A person and a player at one board: draws, asks, answers, until the game or the patience ends."""
+"""The interactive loop of `zerofleet play`: shows the board, reads moves and commands."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from zerofleet._core import CHANCE, OVER
+from zerofleet._core import CHANCE, OVER, Outcome
 from zerofleet.arena import Player
 from zerofleet.cli import play_backgammon, play_beastybar
 from zerofleet.cli.play_pictures import (
@@ -19,7 +19,7 @@ from zerofleet.cli.play_pictures import (
     thoughts_text,
     turn_lines,
 )
-from zerofleet.cli.play_record import GameRecord
+from zerofleet.cli.play_record import OngoingGame
 from zerofleet.cli.play_rules import rules_text
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Position, is_source, write_games
@@ -27,56 +27,56 @@ from zerofleet.games.formats import format_of
 from zerofleet.program import program_name
 from zerofleet.search import analyse
 
-MOST_TURNS_LISTED = 1000
+MAX_TURNS_LISTED = 1000
 HINT_SIMULATIONS = 1000
-"""Of plain Monte Carlo, where the opponent does not search."""
+"""For a hint by playouts, if the opponent does not search."""
 
 HELP = """\
-a move as people write it, such as {example}; or
-  rules       how the game is played
-  moves       what is legal
+a move, such as {example}; or
+  rules       the rules of the game
+  moves       the legal moves
   hint        what a search would play for you
-  thoughts    what the opponent thought at its last move
+  thoughts    the opponent's analysis of its last move
   undo        take back your last move
-  save FILE   write the game down, such as game.txt; zerofleet play … --load FILE resumes it,
-              zerofleet review FILE marks mistakes. FILE.sgf (Gomoku), FILE.mat (backgammon)
-              and FILE.moves (Connect Four) are for other programs too
-  resign      give the game up
-  quit        leave; Ctrl-D and Ctrl-C do too"""
+  save FILE   save the game, such as game.txt; zerofleet play … --load FILE resumes it,
+              zerofleet review FILE marks mistakes. Other programs read FILE.sgf (Gomoku),
+              FILE.mat (backgammon) and FILE.moves (Connect Four)
+  resign      resign the game
+  quit        leave, as do Ctrl-D and Ctrl-C"""
 
 
 @dataclass(frozen=True)
-class Habits:
-    """What is shown without being asked for."""
+class AlwaysShow:
+    """What to show at each move without a command."""
 
     hints: bool
     thoughts: bool
 
 
 class Board:
-    """Plays one game on a terminal, or with lines from a pipe."""
+    """Plays one game on a terminal or from a pipe."""
 
     def __init__(
         self,
-        record: GameRecord,
+        record: OngoingGame,
         opponent: Player,
         seed: int,
-        habits: Habits,
+        always_show: AlwaysShow,
         console: Console,
         ask: Callable[[str], str] = input,
     ) -> None:
         self.record = record
         self.opponent = opponent
         self.seed = seed
-        self.habits = habits
+        self.always_show = always_show
         self.console = console
         self.ask = ask
         self.rng = random.Random(seed)
         self.is_left = self.is_resigned = False
         self.turn_starts: list[int] = []
-        """Moves that had been played before each turn of the person."""
+        """Number of moves before each turn of the person."""
         self.last_thought: tuple[Position, int] | None = None
-        """Where the opponent decided last, and the seed with which."""
+        """The position and seed of the opponent's last decision."""
 
     def play(self) -> None:
         """Plays until the game is over or the person leaves."""
@@ -121,12 +121,12 @@ class Board:
             self.record.play(actions[-1])
         self.say(f"{self.opponent.name} plays {' '.join(texts)}", style="bold")
         self.say_steps(self.record.positions[num_moves:], actions)
-        if self.habits.thoughts:
+        if self.always_show.thoughts:
             self.show_thoughts()
 
     @property
     def move_seed(self) -> int:
-        """Of a search now: another at each move, the same when the move is thought over again."""
+        """The seed of a search now: it differs per move, and repeats for the same move."""
         return self.seed + len(self.record.moves)
 
     def say_steps(self, positions: list[Position], actions: list[int]) -> None:
@@ -138,13 +138,13 @@ class Board:
         self.say(f"\n{picture(self.record.positions, self.record.person)}")
         if len(position.legal_actions()) <= TURNS_LISTED:
             self.say(legal_text(position, TURNS_LISTED), style="dim")
-        if self.habits.hints:
+        if self.always_show.hints:
             self.show_hint()
         while self.record.position == position and not self.is_left:
-            self.obey(self.ask("your move (? for help): ").strip())
+            self.handle(self.ask("your move (? for help): ").strip())
 
-    def obey(self, text: str) -> None:
-        """Does what a line asks for; what makes no sense is said."""
+    def handle(self, text: str) -> None:
+        """Runs a command or plays a move; reports an invalid one."""
         word, _, rest = text.partition(" ")
         position = self.record.position
         if text in ("?", "help"):
@@ -152,7 +152,7 @@ class Board:
         elif text == "rules":
             self.say(rules_text(self.record.name, self.record.game))
         elif text == "moves":
-            self.say(legal_text(position, MOST_TURNS_LISTED))
+            self.say(legal_text(position, MAX_TURNS_LISTED))
         elif text == "hint":
             self.show_hint()
         elif text == "thoughts":
@@ -186,31 +186,31 @@ class Board:
 
     def undo(self) -> None:
         if not self.turn_starts:
-            self.say("there is no move of yours to take back")
+            self.say("you have no move to take back")
             return
-        self.record.cut(self.turn_starts.pop())
+        self.record.truncate(self.turn_starts.pop())
         self.last_thought = None
-        self.say("taken back")
+        self.say("took back your last move")
 
     def save(self, name: str) -> None:
         if not name:
-            self.say("save needs the name of a file: save FILE")
+            self.say("save needs a file name: save FILE")
             return
         path = Path(name)
         try:
             if format_of(path) == "text":
                 path.write_text(self.record.text(), encoding="utf-8")
             else:
-                write_games(path, [self.record.as_played()])
+                write_games(path, [self.record.as_record()])
         except OSError as error:
             self.say(f"{name} cannot be written: {error.strerror}")
             return
         except ZerofleetError as error:
             self.say(f"{name} cannot be written: {error}")
             return
-        self.say(f"saved; go on with: {program_name()} play {self.record.name} --load {name}")
+        self.say(f"saved; resume with: {program_name()} play {self.record.name} --load {name}")
 
-    # ---- thoughts
+    # ---- analysis
 
     def show_hint(self) -> None:
         position = self.record.position
@@ -223,7 +223,7 @@ class Board:
             return
         analysis = self.opponent.analyse(*self.last_thought)
         if analysis is None:
-            self.say(f"{self.opponent.name} does not search: it has no thoughts to show")
+            self.say(f"{self.opponent.name} does not search, so it has no analysis to show")
             return
         self.say(thoughts_text(analysis, self.opponent.name))
 
@@ -235,10 +235,15 @@ class Board:
         if self.record.game.name == play_beastybar.NAME:
             self.say(play_beastybar.final_score(position, person))
         reward = position.rewards()[person]
-        (outcome,) = (each.name for each in self.record.game.outcomes if each.reward == reward)
+        outcome = outcome_text(self.record.game.outcomes, reward)
         self.say(f"the game is over; for you: {outcome} ({reward:+g})", style="bold")
 
     def say_record(self) -> None:
-        """The game as text; one that can go on keeps its hidden cards."""
+        """Prints the game as text, unless it can be resumed and would reveal hidden cards."""
         if self.record.position.to_move == OVER or self.is_resigned or not self.record.game.hidden:
             self.console.print(f"\n{self.record.text()}", end="", soft_wrap=True)
+
+
+def outcome_text(outcomes: Iterable[Outcome], reward: float) -> str:
+    """The outcome with this reward; a custom game in C++ may have several."""
+    return " or ".join(outcome.name for outcome in outcomes if outcome.reward == reward)

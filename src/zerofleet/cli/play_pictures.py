@@ -1,4 +1,4 @@
-"""What a person sees of a game: only what they may know."""
+"""Boards, moves and analysis as text, showing only what the person may know."""
 
 from collections.abc import Sequence
 
@@ -9,19 +9,19 @@ from zerofleet.games import Position
 from zerofleet.search import Analysis
 
 TURNS_LISTED = 24
-"""Where more are legal, they are listed when asked for."""
+"""More legal turns than this are listed only on request."""
 MOVES_SHOWN = 5
 LINE_SHOWN = 8
-LEAST_CHANCE_SHOWN = 0.005
+MIN_CHANCE_SHOWN = 0.005
 
 
 BOARDS = ("gomoku", "connect4")
-"""Games of stones on a board: a move puts one there."""
+"""Games in which a move places a stone on a board."""
 
 
 def picture(positions: Sequence[Position], person: int) -> str:
-    """The board at the last of these positions, with the last turn marked; where something is
-    hidden, what this player may see of it."""
+    """The board at the last of these positions, with the last turn marked; in a game with hidden
+    information, what this player may see."""
     position = positions[-1]
     game = position.game
     seen = position.describe(person)
@@ -47,7 +47,7 @@ def seen_text(value: object) -> str:
 
 
 def last_turn(positions: Sequence[Position]) -> tuple[Position | None, int]:
-    """Where the last turn that is over began, and whose it was."""
+    """The start of the last complete turn, and its player."""
     start, mover = None, OVER
     for position in reversed(positions[:-1]):
         if start is not None and position.to_move != mover:
@@ -58,7 +58,7 @@ def last_turn(positions: Sequence[Position]) -> tuple[Position | None, int]:
 
 
 def with_brackets(before: str, now: str) -> str:
-    """A board with brackets round the stones that were not there before."""
+    """A board with brackets around the new stones."""
     lines = []
     for old, new in zip(before.splitlines(), now.splitlines(), strict=False):
         line = f"{new} "
@@ -70,7 +70,7 @@ def with_brackets(before: str, now: str) -> str:
 
 
 def turn_lines(positions: Sequence[Position], actions: Sequence[int], person: int) -> list[str]:
-    """What a turn did, step by step, where its text alone does not say it. Positions are those
+    """What a turn did, step by step, in games whose notation does not show it. Positions are those
     before each action, then the one after the last."""
     game = positions[0].game
     if game.name == play_beastybar.NAME:
@@ -81,14 +81,14 @@ def turn_lines(positions: Sequence[Position], actions: Sequence[int], person: in
 
 
 def move_text(position: Position, action: int, person: int) -> str:
-    """A move as people write it, with what it means where that is not plain."""
+    """A move in its usual notation, with its meaning in Beasty Bar."""
     if position.game.name == play_beastybar.NAME:
         return play_beastybar.move_text(position, action, person)
     return position.action_text(action)
 
 
 def legal_text(position: Position, most: int) -> str:
-    """What can be played, in backgammon whole turns; of more than `most`, some."""
+    """The legal moves, whole turns in backgammon; only some if there are more than `most`."""
     if position.game.name == play_backgammon.NAME:
         texts = [turn_text(position, turn.actions) for turn in turns(position)]
     else:
@@ -101,7 +101,7 @@ def legal_text(position: Position, most: int) -> str:
 
 
 def turn_text(position: Position, actions: tuple[int, ...]) -> str:
-    """As people write it: 8/5 6/5."""
+    """A turn in its usual notation: 8/5 6/5."""
     texts = []
     position = position.copy()
     for action in actions:
@@ -110,17 +110,17 @@ def turn_text(position: Position, actions: tuple[int, ...]) -> str:
     return " ".join(texts)
 
 
-# ---- thoughts
+# ---- analysis
 
 
 def hint_text(analysis: Analysis) -> str:
-    """What a search in the person's own view would play."""
+    """What a search from the person's view would play."""
     return f"hint: {standing_text(analysis, 'you')}\n{moves_text(analysis)}{line_text(analysis)}"
 
 
 def thoughts_text(analysis: Analysis, name: str) -> str:
-    """What a player thought before its move. Where hands are hidden its other moves would show
-    its hand, so they are left out."""
+    """A player's analysis before its move. With hidden hands the alternatives are omitted: they
+    would reveal the hand."""
     standing = f"{name} thought: {standing_text(analysis, 'it')}"
     if analysis.position.game.hidden:
         return standing
@@ -131,7 +131,7 @@ def standing_text(analysis: Analysis, who: str) -> str:
     chances = ", ".join(
         f"{name} {chance:.0%}"
         for name, chance in analysis.outcomes_to_move.items()
-        if chance >= LEAST_CHANCE_SHOWN
+        if chance >= MIN_CHANCE_SHOWN
     )
     proven = ", proven" if analysis.solved else ""
     return (
@@ -141,19 +141,19 @@ def standing_text(analysis: Analysis, who: str) -> str:
 
 
 def moves_text(analysis: Analysis) -> str:
-    """The best moves, each with its share of the policy and its value."""
+    """The best moves, each with its policy probability and value."""
     lines = []
     position = analysis.position
     for action in analysis.ranked_actions()[:MOVES_SHOWN]:
         text = move_text(position, action, position.to_move)
         value = analysis.values_to_move.get(action)
-        shown = "not looked at" if value is None else f"{value:+.3f}"
+        shown = "not visited" if value is None else f"{value:+.3f}"
         lines.append(f"  {text:<16} {analysis.policy[action]:>6.1%}  value {shown}")
     return "\n".join(lines)
 
 
 def line_text(analysis: Analysis) -> str:
-    """How it may go on; where hands are hidden nobody knows."""
+    """The principal variation; empty with hidden hands."""
     if analysis.position.game.hidden:
         return ""
     return f"\n  line {' '.join(analysis.line_text().split()[:LINE_SHOWN])}"

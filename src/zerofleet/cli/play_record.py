@@ -1,4 +1,4 @@
-"""A game in flight: from its start to where it is, and as a text that can be played again.
+"""The game in progress of `zerofleet play`, and its text form, which can be resumed.
 
     game: connect4
     options:
@@ -7,8 +7,8 @@
     start:
     moves: 4; 4; 5
 
-The text has all that happened, dice and deal included, so it shows what was hidden. Files of other
-formats hold games too; see zerofleet.games.formats.
+The text holds the whole game, dice and deal included, so it reveals hidden cards. Games can also be
+read from other formats; see zerofleet.games.formats.
 """
 
 from dataclasses import dataclass, field
@@ -16,8 +16,7 @@ from pathlib import Path
 
 from zerofleet.cli.arguments import game_of
 from zerofleet.errors import BadText, ZerofleetError
-from zerofleet.games import Game, Position, read_games
-from zerofleet.games import GameRecord as PlayedGame
+from zerofleet.games import Game, GameRecord, Position, read_games
 from zerofleet.games.formats import format_of
 from zerofleet.games.formats.text import SEATS, actions_of, read_fields
 from zerofleet.games.record import actions_of_turn
@@ -28,11 +27,11 @@ FIELDS = ("game", "options", "seat", "against", "start", "moves")
 
 
 @dataclass
-class GameRecord:
-    """Positions are those before each move, then the one to move in now."""
+class OngoingGame:
+    """A game in progress. Positions are those before each move, then the current one."""
 
     name: str
-    """What the person calls the game."""
+    """The game as the person named it."""
     game: Game
     person: int
     against: str
@@ -46,7 +45,7 @@ class GameRecord:
         return self.positions[-1]
 
     def play(self, action: int) -> str:
-        """Plays an action or a roll, and gives its text."""
+        """Plays an action or a roll, and returns its text."""
         text = self.position.action_text(action)
         following = self.position.copy()
         following.play(action)
@@ -56,20 +55,20 @@ class GameRecord:
         return text
 
     def play_text(self, text: str) -> None:
-        """Plays a turn as people write it; one that is refused changes nothing."""
+        """Plays a turn in its usual notation; an illegal one changes nothing."""
         for action in actions_of_turn(self.position, text):
             self.play(action)
 
-    def cut(self, num_moves: int) -> None:
-        """Goes back to where so many moves were played."""
+    def truncate(self, num_moves: int) -> None:
+        """Returns to the position after the first `num_moves` moves."""
         del self.positions[num_moves + 1 :]
         del self.actions[num_moves:]
         del self.moves[num_moves:]
 
-    def as_played(self) -> PlayedGame:
-        """For files of every format."""
+    def as_record(self) -> GameRecord:
+        """For zf.games.write_games."""
         players = ("you", self.against) if self.person == 0 else (self.against, "you")
-        return PlayedGame(self.positions[0], tuple(self.actions), players)
+        return GameRecord(self.positions[0], tuple(self.actions), players)
 
     def text(self) -> str:
         values = (
@@ -84,11 +83,11 @@ class GameRecord:
         return "".join(f"{name}: {value}".rstrip() + "\n" for name, value in pairs)
 
 
-def read_record(path: Path, name: str, against: str | None = None) -> GameRecord:
-    """The game in a file, which must be of this name, and with another opponent where one is named:
-    a file chooses neither whose code is loaded nor which program is started. What is wrong with it
-    is said with its name. Without seat or opponent in the file the player to move is the person,
-    and `against` is empty."""
+def read_record(path: Path, name: str, against: str | None = None) -> OngoingGame:
+    """The game in a file, which must be of the game `name`, with the file's opponent unless
+    `against` is given. A file can neither load code nor start a program. Errors name the file. If
+    the file names no seat, the person takes the player to move; if it names no opponent, the
+    opponent is empty."""
     wanted = game_of(name, None)
     try:
         if format_of(path) == "text":
@@ -100,7 +99,7 @@ def read_record(path: Path, name: str, against: str | None = None) -> GameRecord
         raise BadText(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     if others:
         raise BadText(
-            f"{path} has {len(others) + 1} games; take one of them out: "
+            f"{path} has {len(others) + 1} games; extract one of them: "
             f"{program_name()} convert {path} one.txt --only 1"
         )
     if played.game.name != wanted.name:
@@ -108,23 +107,23 @@ def read_record(path: Path, name: str, against: str | None = None) -> GameRecord
     return record_of(name, played, None, against or "")
 
 
-def record_from_text(text: str, name: str, against: str | None = None) -> GameRecord:
+def record_from_text(text: str, name: str, against: str | None = None) -> OngoingGame:
     values = read_fields(text)
     if values["game"] != name:
         raise BadText(f"it is a game of {values['game']}, not of {name}")
     opponent = against or values.get("against", "")
     if against is None and programs_among([opponent]):
-        raise BadText(f"its opponent is a program; to start it, say --against {opponent}")
+        raise BadText(f"its opponent is a program; to start it, add --against {opponent}")
     seat = values.get("seat")
     if seat not in (None, *SEATS):
         raise BadText(f"seat must be first or second, got {seat}")
     start = game_of(name, values["options"].split()).from_text(values["start"])
-    played = PlayedGame(start, actions_of(start, values["moves"]))
+    played = GameRecord(start, actions_of(start, values["moves"]))
     return record_of(name, played, seat, opponent)
 
 
-def record_of(name: str, played: PlayedGame, seat: str | None, against: str) -> GameRecord:
-    record = GameRecord(name, played.game, 0, against, [played.start])
+def record_of(name: str, played: GameRecord, seat: str | None, against: str) -> OngoingGame:
+    record = OngoingGame(name, played.game, 0, against, [played.start])
     for action in played.actions:
         record.play(action)
     if seat:

@@ -1,4 +1,4 @@
-"""The rules of each game, as `rules` shows them in play: a screenful each."""
+"""The rules of each game, as the command `rules` of `zerofleet play` prints them."""
 
 import inspect
 import sys
@@ -11,17 +11,17 @@ from zerofleet.games.sources import find_class
 
 
 def rules_text(name: str, game: Game) -> str:
-    """The rules of the game that a person calls by this name, with its options."""
+    """The rules of a game with its options; `name` is how the person named it."""
     if is_source(name):
-        return own_rules(name) or (
-            f"{name} does not tell its rules: a Python class tells them by `rules` or a "
-            "docstring, a header by the comment that it opens with"
+        return custom_rules(name) or (
+            f"{name} has no rules to show: a Python class gives them in `rules` or its docstring, "
+            "a header in its opening comment"
         )
     return RULES[game.name](game)
 
 
-def own_rules(source: str) -> str:
-    """What a custom game says about itself; empty where it says nothing."""
+def custom_rules(source: str) -> str:
+    """A custom game's own rules; empty if it has none."""
     if source.endswith(".h"):
         lines = Path(source).read_text(encoding="utf-8").splitlines()
         comment = takewhile(lambda line: line.startswith("//"), lines)
@@ -43,31 +43,31 @@ def gomoku(game: Game) -> str:
     )
     return "\n".join(
         [
-            f"{title}, on {size} by {size} points. X moves first, then O, in turn.",
+            f"{title}, on {size} by {size} points. X moves first, then players alternate.",
             "",
-            "A move puts one stone of yours on any empty point. Stones never move and are",
-            f"never taken. Who first has {line} of their stones in an unbroken line wins:",
-            "across, up and down, or diagonally.",
+            "A move puts one of your stones on any empty point. Stones never move and are",
+            f"never captured. The first player with {line} stones in an unbroken line wins:",
+            "horizontal, vertical or diagonal.",
             *([longer] if size > line else []),
-            "When the board is full and nobody has a line, the game is a draw.",
+            "If the board is full and nobody has a line, the game is a draw.",
             "",
-            f"You write a point as its column and row, such as {chr(96 + middle)}{middle}: "
+            f"Write a point as its column and row, such as {chr(96 + middle)}{middle}: "
             "row 1 is at the",
-            "bottom. The last stone stands in brackets.",
+            "bottom. The last stone is in brackets.",
         ]
     )
 
 
 def connect4(_: Game) -> str:
     return """\
-Connect Four, on 7 columns of 6 cells. X moves first, then O, in turn.
+Connect Four, on 7 columns of 6 cells. X moves first, then players alternate.
 
-A move drops one piece of yours into a column that is not full; it falls to the
-lowest empty cell. Who first has four of their pieces in an unbroken line wins:
-across, up and down, or diagonally. When all columns are full and nobody has
-four, the game is a draw.
+A move drops one of your pieces into a column that is not full; it falls to the
+lowest empty cell. The first player with four pieces in an unbroken line wins:
+horizontal, vertical or diagonal. If all columns are full and nobody has four,
+the game is a draw.
 
-You write a column by its number, 1 to 7. The last piece stands in brackets."""
+Write a column as its number, 1 to 7. The last piece is in brackets."""
 
 
 def backgammon(game: Game) -> str:
@@ -76,17 +76,17 @@ def backgammon(game: Game) -> str:
 Backgammon, with {checkers} checker{"s" * (checkers > 1)} each; no doubling cube.
 
 You move your checkers down the points, from 24 to your home (6 to 1), and then
-off the board; the opponent runs the other way. In your turn the board is
-numbered as you count: your point 8 is the opponent's 17. Who has borne off all
-checkers first wins.
+off the board; the opponent moves the other way. The board is numbered from the
+side of the player to move: your point 8 is the opponent's 17. The first player
+to bear off all checkers wins.
 
   Dice      Each die moves one checker; one checker may use both. A double is
             played four times. You must use both dice if you can, else the
-            larger if you can. Who cannot move at all passes.
+            larger if you can. A player who cannot move passes.
   Points    You may land where the opponent has at most one checker.
   Hitting   A single checker that you land on goes to the bar.
-  The bar   Who has a checker there must first bring it in: a 3 enters on
-            point 22, a 1 on point 24.
+  The bar   A checker there must enter first: a 3 enters on point 22, a 1 on
+            point 24.
   Bearing   With all your checkers at home a die takes one off from its point;
   off       if none stands there or higher, the highest one goes off.
 
@@ -94,8 +94,8 @@ A win counts 1; 2 (a gammon) if the loser has borne off none; 3 (a backgammon)
 if the loser then still has a checker on the bar or in the winner's home. In the
 opening roll each player has one die: the higher begins, with these two dice.
 
-You write a turn as people do: 8/5 6/5, or bar/22 6/off. > marks the points to
-which the last turn has moved."""
+Write a turn in the usual notation: 8/5 6/5, or bar/22 6/off. > marks the points
+that the last turn moved to."""
 
 
 def beastybar(game: Game) -> str:
@@ -109,7 +109,7 @@ def beastybar(game: Game) -> str:
             "Beasty Bar. Each player has the same twelve animals, shuffled: four in the hand,",
             f"the others in a face-down pile. They queue for the bar: {wins}.",
             "",
-            "In your turn (1) a card goes to the back of the queue; (2) it does what it does;",
+            "In your turn (1) a card goes to the back of the queue; (2) its ability acts;",
             "(3) from the front, every other hippo, crocodile and giraffe acts again; (4) if",
             "five stand in the queue, the first two enter the bar and the last is bounced: it",
             "goes to That's It, out of the game; (5) you draw a card while there are any.",
@@ -120,7 +120,7 @@ def beastybar(game: Game) -> str:
             "The game ends when all cards are played, or when fewer than five are left in",
             "queue, hands and piles: then the bar cannot open again.",
             "",
-            "You write the animal and, where it has a choice, a number: kangaroo 2 (hops over",
+            "Write the animal and, if it has a choice, a number: kangaroo 2 (hops over",
             "two), parrot 0 (drives off the one at the front), chameleon 1 (copies the second",
             "in the queue; chameleon 1 0 if that is a parrot, which drives off the first).",
             "Places count from the front, which is 0. Your animals are in CAPITALS.",
@@ -134,4 +134,4 @@ RULES = {
     "backgammon": backgammon,
     "beastybar": beastybar,
 }
-"""By the game's own name; tictactoe is a gomoku."""
+"""By the game's registered name; tictactoe is a variant of gomoku."""

@@ -1,4 +1,4 @@
-"""The option --plugin of the verbs that train or use networks."""
+"""The option --plugin of verbs that train or use networks."""
 
 import inspect
 from collections.abc import Callable
@@ -15,13 +15,13 @@ PluginFiles = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py",
-        help="Runs a file that registers a custom network or loss term; may be repeated.",
+        help="A Python file that registers a custom network or loss term; may be repeated.",
     ),
 ]
 
 
 def with_plugins(verb: Callable[..., None]) -> Callable[..., None]:
-    """The same verb with the option, whose files are run before it."""
+    """Adds --plugin to a verb; its files run first."""
 
     @wraps(verb)
     def run(*, plugin: list[Path] | None = None, **arguments: object) -> None:

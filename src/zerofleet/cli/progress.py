@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, occasional lines elsewhere."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 SECONDS_PER_LINE = 10.0
 
 OnProgress = Callable[[str, int, int], None]
-"""Called with what is done, how many of its parts are over, and of how many."""
+"""Called with a description, the number of parts done, and the total."""
 
 
 def games_progress() -> AbstractContextManager[OnProgress]:
@@ -20,7 +20,7 @@ def games_progress() -> AbstractContextManager[OnProgress]:
 
 @contextmanager
 def progress_of(parts: str) -> Iterator[OnProgress]:
-    """Shows it on standard error, so that standard output has the result alone."""
+    """Shows progress on standard error, so that standard output holds only the result."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield line_printer(parts)
@@ -36,7 +36,7 @@ def progress_of(parts: str) -> Iterator[OnProgress]:
 
 
 def line_printer(parts: str) -> OnProgress:
-    """Prints at most one line in so many seconds."""
+    """Prints at most one line per SECONDS_PER_LINE."""
     printed = time.monotonic()
 
     def show(what: str, num_done: int, num_all: int) -> None:

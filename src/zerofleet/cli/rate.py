@@ -25,22 +25,22 @@ from zerofleet.printing import say
 def rate(
     name: GameName,
     players: Annotated[
-        list[str], typer.Argument(metavar="PLAYER...", help="As in zerofleet match.")
+        list[str], typer.Argument(metavar="PLAYER...", help="See zerofleet match --help.")
     ],
     num_games: Annotated[
-        int, typer.Option("--games", min=2, help="In each pairing; an even number.")
+        int, typer.Option("--games", min=2, help="Games per pairing; even.")
     ] = 200,
     seed: Seed = 1,
     num_threads: NumThreads = None,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where a picture goes, as PNG.")
+        Path | None, typer.Option(metavar="FILE", help="Write a plot of the ratings, as PNG.")
     ] = None,
     yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
-    """Rate players by Elo, random being 0: every one plays every other.
+    """Rate players by Elo in a round robin; random is 0.
 
-    Each pairing counts two more pairs, one won by each side, so that nobody's rating is infinite.
+    Each pairing gets two virtual pairs, one won by each side, so that all ratings are finite.
 
     Example: zerofleet rate connect4 heuristic playout-20 --games 20
     """

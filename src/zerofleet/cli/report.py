@@ -12,13 +12,13 @@ from zerofleet.runs.folder import find
 def report(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run; see zerofleet runs list.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Else the run's own folder, in report/.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Output folder. Default: report/ in the run folder."),
     ] = None,
 ) -> None:
-    """Write a page about a run: strength, losses, games, openings, speed, settings, a game.
+    """Write an HTML report of a run: strength, losses, games, openings, throughput, settings.
 
-    The page needs no other file; its plots lie beside it as PNG too. A run that is training can be
-    reported on.
+    The page is self-contained; its plots are also written as PNG files. The run may be training.
 
     Example: zerofleet report c4 --out c4-report
     """

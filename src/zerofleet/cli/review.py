@@ -29,7 +29,7 @@ from zerofleet.games.formats.text import SEATS
 from zerofleet.printing import say
 
 LINE_SHOWN = 6
-"""Moves behind the better one."""
+"""Moves shown after the better one."""
 
 
 def review(
@@ -37,8 +37,8 @@ def review(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A game that `zerofleet play` saved, or in another format of `zerofleet convert`; "
-            "or run:NAME#ID, one of `zerofleet runs games NAME`.",
+            help="A game saved by `zerofleet play` or in any format of `zerofleet convert`; or "
+            "run:NAME#ID, one of `zerofleet runs games NAME`.",
         ),
     ],
     player: AnalysisPlayer = None,
@@ -50,10 +50,10 @@ def review(
     name: GameOfFile = None,
     option: GameOptions = None,
 ) -> None:
-    """Go through a game that was played and mark its mistakes by what they cost.
+    """Review a game record and mark mistakes by the value that they lose.
 
-    Lost is the value of the best turn less that of the turn played, in the mover's view and as a
-    share of what a plain win is worth: ?! from 0.1, ? from 0.2, ?? from 0.3.
+    `lost` is the value of the best turn minus that of the turn played, from the mover's view, as a
+    fraction of a plain win: ?! from 0.1, ? from 0.2, ?? from 0.3.
 
     Example: zerofleet review game.txt --player best,sims=400
     """
@@ -82,11 +82,11 @@ def record_of(
                 f"{source}: write run:NAME#ID; `zerofleet runs games NAME` lists the games of a run"
             )
         if read_as or only or name or option:
-            raise BadText(f"--from, --only and --game do not go with {source}")
+            raise BadText(f"--from, --only and --game cannot be used with {source}")
         return runs.games(run).find(number).record()
     records = records_of(Path(source), read_as, name, option, only)
     if len(records) > 1:
-        raise BadText(f"{source} has {len(records)} games; say which by --only N")
+        raise BadText(f"{source} has {len(records)} games; pick one with --only N")
     return records[0]
 
 
@@ -98,7 +98,7 @@ def print_turns(found: Review) -> None:
             SEATS[verdict.turn.player],
             played_text(verdict),
             verdict.mark,
-            "not looked at" if verdict.points_lost is None else f"{verdict.points_lost:.2f}",
+            "not visited" if verdict.points_lost is None else f"{verdict.points_lost:.2f}",
             f"{verdict.value_to_move:+.2f}",
             *better_texts(verdict),
         )
@@ -140,7 +140,7 @@ def played_text(verdict: Verdict) -> str:
 
 
 def better_texts(verdict: Verdict) -> tuple[str, str]:
-    """The better turn, and how it may go on, where the turn played is marked."""
+    """The better turn and its continuation, if the turn played is marked."""
     if not verdict.mark:
         return "", ""
     whole = turn_text(verdict.turn.start, (*verdict.better, *verdict.line[:LINE_SHOWN]))

@@ -25,8 +25,8 @@ RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet 
 runs = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, remove and carry runs, and see their games. They are in $ZEROFLEET_RUNS, "
-    "else in ./runs.",
+    help="List, show, remove and pack runs, and see their games. Runs are in $ZEROFLEET_RUNS, else "
+    "in ./runs.",
 )
 
 
@@ -57,7 +57,7 @@ def list_runs() -> None:
 
 @runs.command()
 def show(name: RunName) -> None:
-    """Show what a run is, how far it is, and what it measured last.
+    """Show a run: game, progress and latest metrics.
 
     Example: zerofleet runs show c4
     """
@@ -65,23 +65,23 @@ def show(name: RunName) -> None:
     found = summary(run.folder)
     say(f"run {name}: {found.game}")
     say(f"folder {run.folder}, {size_text(found.size_bytes)}; settings in {run.config_path}")
-    say(f"begun {run.facts.created:%Y-%m-%d %H:%M} UTC, id {run.facts.id}")
+    say(f"created {run.facts.created:%Y-%m-%d %H:%M} UTC, id {run.facts.id}")
     say(f"{found.num_steps} steps, {found.num_games} games")
     rows = [
-        (kind, str(record["step"]), measured, value_text(value))
+        (kind, str(record["step"]), metric, value_text(value))
         for kind, record in metrics.latest(run.folder).items()
-        for measured, value in record.items()
-        if measured not in ("time", "step", "kind")
+        for metric, value in record.items()
+        if metric not in ("time", "step", "kind")
     ]
-    print_table(("kind", "step", "measured", "value"), rows, numbers=("step", "value"))
+    print_table(("kind", "step", "metric", "value"), rows, numbers=("step", "value"))
 
 
 @runs.command()
 def rm(
     name: RunName,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask to confirm.")] = False,
 ) -> None:
-    """Remove a run, with its games and weights.
+    """Remove a run with its games and weights.
 
     Example: zerofleet runs rm c4 --yes
     """
@@ -96,23 +96,26 @@ def rm(
 @runs.command("pack")
 def pack_run(
     name: RunName,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The output folder.")],
     max_bytes: Annotated[
-        int, typer.Option(help="Of one file; 16 MiB.", show_default=False)
+        int, typer.Option(help="Largest size of a file. Default: 16 MiB.", show_default=False)
     ] = DEFAULT_PART_BYTES,
     without_games: Annotated[
-        bool, typer.Option("--without-games", help="A resumed run then refills its replay buffer.")
+        bool,
+        typer.Option(
+            "--without-games", help="Leave out games; a resumed run refills its replay buffer."
+        ),
     ] = False,
     without_checkpoints: Annotated[
         bool,
         typer.Option(
-            "--without-checkpoints", help="To play and rate it elsewhere, not to resume it."
+            "--without-checkpoints", help="Enough to play and rate the run, not to resume it."
         ),
     ] = False,
 ) -> None:
-    """Pack a run into files of bounded size, to carry it elsewhere.
+    """Pack a run into files of bounded size, to copy it to another machine.
 
-    Left out: what TensorBoard shows, and games too old to be learnt from.
+    Leaves out TensorBoard files, and games too old for the replay buffer.
 
     Example: zerofleet runs pack c4 packs
     """
@@ -125,13 +128,14 @@ def pack_run(
     list_path, *parts = pack(run, folder, max_bytes, leave_out)
     size_bytes = sum(path.stat().st_size for path in parts)
     say(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
-    say(f"elsewhere: {program_name()} runs unpack {list_path}")
+    say(f"unpack with: {program_name()} runs unpack {list_path}")
 
 
 @runs.command("unpack")
 def unpack_run(
     list_path: Annotated[
-        Path, typer.Argument(metavar="LIST", help="NAME.pack.json; its parts lie beside it.")
+        Path,
+        typer.Argument(metavar="LIST", help="NAME.pack.json, with its parts in the same folder."),
     ],
     name: Annotated[
         str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
@@ -139,14 +143,16 @@ def unpack_run(
     max_bytes: Annotated[
         int,
         typer.Option(
-            min=1, help="Of the whole run; 16 GiB, or what is free there.", show_default=False
+            min=1,
+            help="Largest size of the run. Default: 16 GiB, or the free space if less.",
+            show_default=False,
         ),
     ] = DEFAULT_UNPACKED_BYTES,
 ) -> None:
-    """Unpack a run. Every file is checked before anything is written.
+    """Unpack a run. Every part is verified before anything is written.
 
-    A custom game that the run names is not executed until you say where it is: see
-    zerofleet runs source.
+    A custom game that the run names is not executed until you set its place with
+    `zerofleet runs source`.
 
     Example: zerofleet runs unpack packs/c4.pack.json --run c4-again
     """
@@ -154,7 +160,8 @@ def unpack_run(
     say(f"unpacked {run.name}: {run.folder}")
     if is_source(run.facts.game):
         say(
-            f"it plays {run.facts.game}; to use that: {program_name()} runs source {run.name} PLACE"
+            f"its game is {run.facts.game}; to use it: {program_name()} runs source {run.name} "
+            "PLACE"
         )
 
 
@@ -163,9 +170,9 @@ def source(
     name: RunName,
     place: Annotated[str, typer.Argument(metavar="GAME", help="file.py:Class or file.h.")],
 ) -> None:
-    """Say where the custom game of a run is, which has moved or came with a pack.
+    """Set the place of a run's custom game, after it has moved or came from a pack.
 
-    Its rules must be those that the run was begun with. The file is executed: look at it first.
+    Its rules must be those that the run started with. The file is executed: read it first.
 
     Example: zerofleet runs source sticks games/sticks.py:Sticks
     """
@@ -174,13 +181,13 @@ def source(
 
 
 def old_segments(run: Run) -> set[Path]:
-    """Files of the log that end more than two buffers back: to resume, a run needs one."""
+    """Log files older than two replay buffers; a resumed run needs one buffer."""
     starts: dict[Path, int] = {}
     for path in sorted(run.episodes.glob("segment-*.zfl")):
         try:
             header, _ = read_header(path.read_bytes(), str(path))
         except BadBytes:
-            continue  # the log names it when it is opened
+            continue  # reported when the log is opened
         starts[path] = header.rows_before
     kept_from = max(starts.values(), default=0) - 2 * read(run.config_path).replay.capacity_rows
     return {path for path, following in pairwise(starts) if starts[following] <= kept_from}

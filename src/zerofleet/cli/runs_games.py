@@ -23,27 +23,29 @@ from zerofleet.runs.logged_games import TRUNCATED
 def runs_games(
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")],
     order: Annotated[
-        Literal["newest", "oldest", "longest"], typer.Option(help="Which come first.")
+        Literal["newest", "oldest", "longest"], typer.Option(help="Which games come first.")
     ] = "newest",
     result: Annotated[
         str | None,
-        typer.Option(help="Only those that ended so for the first player: win, truncated, …"),
+        typer.Option(help="Only games with this result for the first player: win, truncated, …"),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Number of games to list.")] = 20,
     show: Annotated[
-        str | None, typer.Option(metavar="ID", help="One game, by number or id, move by move.")
+        str | None, typer.Option(metavar="ID", help="Show one game, by number or id, ply by ply.")
     ] = None,
     write_as: Annotated[
         str | None,
-        typer.Option("--format", metavar="FORMAT", help=f"Write them: {', '.join(FORMATS)}."),
+        typer.Option(
+            "--format", metavar="FORMAT", help=f"Write the games as {', '.join(FORMATS)}."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where they are written; else printed.")
+        Path | None, typer.Option(metavar="FILE", help="The output file. Default: print.")
     ] = None,
 ) -> None:
-    """List the games of a run's log, show one, or write them to a file.
+    """List the games in a run's log, show one, or write them to a file.
 
-    The log keeps the newest games. A run that is training can be looked at.
+    The log keeps the newest games. The run may be training.
 
     Example: zerofleet runs games c4 --order longest --limit 5
     """
@@ -56,15 +58,13 @@ def runs_games(
     else:
         list_games(chosen)
     for fault in log.faults.values():
-        say(f"{fault}; that is left out", file=sys.stderr)
+        say(f"{fault}; skipped", file=sys.stderr)
 
 
 def selected(log: LoggedGames, order: str, result: str | None, limit: int) -> list[LoggedGame]:
     known = [*(outcome.name for outcome in log.game.outcomes), TRUNCATED]
     if result is not None and result not in known:
-        raise Unsupported(
-            f"no game of {log.game.name} ends in {result!r}; known: {', '.join(known)}"
-        )
+        raise Unsupported(f"{log.game.name} has no result {result!r}; known: {', '.join(known)}")
     ordered = reversed(log) if order == "newest" else iter(log)
     found = (played for played in ordered if result in (None, played.result))
     if order == "longest":
@@ -74,7 +74,7 @@ def selected(log: LoggedGames, order: str, result: str | None, limit: int) -> li
 
 def write(chosen: list[LoggedGame], write_as: str | None, out: Path | None) -> None:
     if not chosen:
-        raise BadText("there is no such game in the log, so nothing is written")
+        raise BadText("the log has no such game, so nothing is written")
     records = [played.record() for played in chosen]
     if out is None:
         say(games_to_text(records, write_as or "text"), end="")
@@ -100,11 +100,11 @@ def list_games(chosen: list[LoggedGame]) -> None:
 
 
 def show_game(played: LoggedGame) -> None:
-    """Every ply with what its search thought, then the last position."""
+    """Prints every ply with its search result, then the final position."""
     say(f"game {played.number} of {played.run}, id {played.id}")
-    say(f"for the first player: {played.result}")
-    header = ("ply", "player", "plays", "search", "version", "value for it", "policy")
-    print_table(header, list(plies(played)), numbers=("ply", "version", "value for it", "policy"))
+    say(f"result for the first player: {played.result}")
+    header = ("ply", "player", "plays", "search", "version", "value", "policy")
+    print_table(header, list(plies(played)), numbers=("ply", "version", "value", "policy"))
     print(played.positions()[-1], end="")
 
 

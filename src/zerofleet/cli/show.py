@@ -10,7 +10,7 @@ def show(
     seed: Seed = 0,
     option: GameOptions = None,
 ) -> None:
-    """Show a position and what can be played in it.
+    """Show a position and its legal actions.
 
     Example: zerofleet show connect4 4453
     """

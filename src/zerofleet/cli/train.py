@@ -36,30 +36,30 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="fast (two CPU cores), standard (a GPU) or production (a big one); most games "
-            "have h100, h200, h200_8min, h200_long and h100_8gpu too. Else the one that "
-            "fits this machine."
+            help="fast (two CPU cores), standard (a GPU) or production (a large GPU); most games "
+            "also have h100, h200, h200_8min, h200_long and h100_8gpu. Default: the one that fits "
+            "this machine."
         ),
     ] = None,
     run: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the run; else GAME-PRESET.")
+        str | None, typer.Option(metavar="NAME", help="Name of the run. Default: GAME-PRESET.")
     ] = None,
     config_file: Annotated[
-        Path | None, typer.Option("--config", help="Your own file of settings instead of a preset.")
+        Path | None, typer.Option("--config", help="A settings file (YAML) instead of a preset.")
     ] = None,
     start_from: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="WEIGHTS",
-            help="Begin a new run with these weights: best, run:NAME[@STEP] or file:PATH.",
+            help="Start a new run from these weights: best, run:NAME[@STEP] or file:PATH.",
         ),
     ] = None,
     restart: Annotated[
         bool,
         typer.Option(
             "--restart",
-            help="Begin the run again at step 0: its games stay, checkpoints and weights go.",
+            help="Start the run again at step 0: keeps its games, removes checkpoints and weights.",
         ),
     ] = False,
     settings: Annotated[
@@ -67,39 +67,49 @@ def train(
         typer.Option("--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
     ] = None,
     option: GameOptions = None,
-    minutes: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Stop after so many steps of the run.")] = None,
-    games: Annotated[int | None, typer.Option(help="Stop after so many games of the run.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Stop after this many minutes of this session.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Stop when the run has this many training steps.")
+    ] = None,
+    games: Annotated[
+        int | None, typer.Option(help="Stop when the run has this many games.")
+    ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="Stop after so many training rows of the run.")
+        int | None, typer.Option(help="Stop when the run has this many training rows.")
     ] = None,
     device: Annotated[
-        Device | None, typer.Option(help="What the network runs on. auto: the best there is.")
+        Device | None, typer.Option(help="Device of the network. auto: the best available.")
     ] = None,
     inference_devices: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="GPUs that play, such as cuda:1,cuda:2; else --device."),
+        typer.Option(
+            metavar="LIST", help="Inference GPUs, such as cuda:1,cuda:2. Default: --device."
+        ),
     ] = None,
     training_devices: Annotated[
-        str | None, typer.Option(metavar="LIST", help="What trains, such as cuda:0; else --device.")
+        str | None,
+        typer.Option(metavar="LIST", help="Training GPUs, such as cuda:0. Default: --device."),
     ] = None,
     deterministic: Annotated[
         bool | None,
-        typer.Option("--deterministic/--no-deterministic", help="Slow, but repeatable by bits."),
+        typer.Option("--deterministic/--no-deterministic", help="Bitwise reproducible, but slow."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Other seeds, other runs.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed of the run.")] = None,
     checks: Annotated[
-        bool, typer.Option("--check/--no-check", help="A custom game is checked first.")
+        bool, typer.Option("--check/--no-check", help="Check a custom game before training.")
     ] = True,
     track: Annotated[
-        Tracker, typer.Option(help="Where curves are drawn; TensorBoard has them in any case.")
+        Tracker, typer.Option(help="Experiment tracker; TensorBoard events are always written.")
     ] = "tensorboard",
 ) -> None:
-    """Train a network by self-play, or resume a run that exists.
+    """Train a network by self-play, or resume an existing run.
 
-    Without --preset a new run takes the one that fits this machine, and says so. A run that exists
-    keeps its settings, but for those given here. Ctrl-C ends it after the step at hand, a
-    deterministic one after the steps of its round; the same command resumes it.
+    Without --preset, a new run takes the preset that fits this machine and prints its name. An
+    existing run keeps its settings except those given here. Ctrl-C stops after the current step (a
+    deterministic run: after the steps of its round) and saves a checkpoint. The same command
+    resumes the run.
 
     Example: zerofleet train connect4 --preset fast --run c4 --minutes 30
     """
@@ -126,17 +136,17 @@ def train(
     checked = check_first(game, options, name, say) if checks else ""
     config = config_for(name, game, preset, config_file, overrides, options)
 
-    # Only now: it loads torch.
+    # Imported here: it loads torch.
     from zerofleet.fleet.api import train_run
 
     trained = train_run(
         name, config, [track], screen_for(name, config), start_from, restart, checked=checked
     )
-    say_what_now(trained, game)
+    print_next_steps(trained, game)
 
 
 def option_of(setting: str, value: object) -> Override:
-    """A setting that an option of its own gives: --minutes, --inference-devices."""
+    """The setting behind an option such as --minutes or --inference-devices."""
     section, name = setting.split(".")
     return Override((section, name), value, f"--{name.replace('_', '-')} {value}")
 
@@ -151,13 +161,13 @@ def listed(option: str, names: str | None) -> list[str] | None:
 
 
 def screen_for(name: str, config: Config) -> Screen:
-    """A table on a terminal, lines elsewhere."""
+    """A live table on a terminal, lines elsewhere."""
     console = TextConsole()
     return LiveScreen(name, config, console) if console.is_terminal else PlainScreen()
 
 
-def say_what_now(run: Run, game: str) -> None:
-    """The last ratings, how to play and go on, and where the report is."""
+def print_next_steps(run: Run, game: str) -> None:
+    """Prints the last ratings, how to resume and play the run, and where the report is."""
     records = metrics.read(run.folder)
     ratings = last_of_each_opponent(each for each in records if each["kind"] == "rating")
     if ratings:
@@ -176,9 +186,9 @@ def say_what_now(run: Run, game: str) -> None:
             numbers=("games", "score", "step"),
         )
     named = "".join(f" --plugin {shlex.quote(path)}" for path in plugins.loaded())
-    say(f"go on with: {program_name()} train {game} --run {run.name}{named}")
-    say(f"play it:    {program_name()} play {game} --against run:{run.name}")
+    say(f"resume with: {program_name()} train {game} --run {run.name}{named}")
+    say(f"play with:   {program_name()} play {game} --against run:{run.name}")
     try:
-        say(f"report:     {write_report(run)}")
+        say(f"report:      {write_report(run)}")
     except ZerofleetError as error:
-        say(f"no report:  {error}")
+        say(f"no report:   {error}")

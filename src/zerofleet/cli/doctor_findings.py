@@ -1,4 +1,4 @@
-"""What zerofleet finds on a machine: hardware, programs and libraries, and cures for what lacks."""
+"""Hardware, programs and libraries of this machine, and how to install what is missing."""
 
 import os
 import platform
@@ -19,13 +19,13 @@ MEMORY_INFO = Path("/proc/meminfo")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing: what was found of it, or how to get it."""
+    """One item: what was found, or how to get it."""
 
     what: str
     found: str
-    """Empty: it is missing."""
+    """Empty if it is missing."""
     used_for: str = ""
-    cure: str = ""
+    fix: str = ""
     is_needed: bool = False
 
 
@@ -60,7 +60,7 @@ def memory_text() -> str:
 
 
 def text_of(path: Path) -> str:
-    """Linux tells about itself in files; elsewhere there are none."""
+    """The text of a Linux /proc file; empty on other systems."""
     return path.read_text() if path.exists() else ""
 
 
@@ -81,7 +81,7 @@ def programs() -> list[Finding]:
 
 
 def compiler() -> str:
-    """Its first line about itself."""
+    """The first line of its version; empty if there is none."""
     try:
         return compiler_version(find_compiler()).partition("\n")[0]
     except Unsupported:
@@ -89,7 +89,7 @@ def compiler() -> str:
 
 
 def libraries() -> list[Finding]:
-    """Those that the package names: without them it does not run, or does not train."""
+    """The dependencies of the package and its extras, and wandb."""
     used_for = {
         "": "everything",
         "play": "networks",
@@ -114,11 +114,11 @@ def libraries() -> list[Finding]:
 
 
 def required_libraries() -> Iterator[tuple[str, str]]:
-    """Name and extra of what the installed package says that it needs."""
+    """Name and extra of each dependency in the package's metadata."""
     for requirement in requires("zerofleet") or []:
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
-        if name and name[0] != "zerofleet":  # an extra that has another in it
+        if name and name[0] != "zerofleet":  # an extra that includes another
             yield name[0], extra[1] if extra else ""
 
 
