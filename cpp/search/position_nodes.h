@@ -10,8 +10,8 @@
 
 #include "base/hash.h"
 #include "games/game.h"
-#include "search/backup.h"
 #include "search/options.h"
+#include "search/simulation.h"
 #include "search/tree.h"
 
 namespace zf {

@@ -2,10 +2,9 @@
 // (KataGo) or Gumbel, and the result of the search.
 #pragma once
 
-#include "search/backup.h"
 #include "search/gumbel.h"
 #include "search/options.h"
-#include "search/selection.h"
+#include "search/simulation.h"
 #include "search/tree.h"
 
 namespace zf {

@@ -21,13 +21,10 @@
 #include <utility>
 
 #include "games/game.h"
-#include "search/backup.h"
 #include "search/cache.h"
-#include "search/leaf_answers.h"
 #include "search/options.h"
 #include "search/position_nodes.h"
 #include "search/root.h"
-#include "search/selection.h"
 #include "search/simulation.h"
 #include "search/tree.h"
 
