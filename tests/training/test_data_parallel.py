@@ -42,7 +42,7 @@ def batches_of(game, num_batches, batch_size=48):
     # So many games that hardly an action is met only where it is forced: its gradients would be
     # rounding alone, of which Adam makes whole steps.
     buffer = ReplayBuffer(game, 10_000)
-    for data in zf.selfplay.play(game, "hash", num_episodes=64, num_simulations=4, num_threads=0):
+    for data in zf.selfplay.play(game, "hash", num_episodes=256, num_simulations=4, num_threads=0):
         buffer.add(pack_rows(game, [zf.games.Episode.decode(data)]))
     sampler = Sampler(buffer, game, ReplayConfig(), seed=1)
     return [sampler.sample(batch_size) for _ in range(num_batches)]
