@@ -134,7 +134,7 @@ def test_the_newest_records_are_found_from_the_middle_of_a_line_on(
 
 def test_where_a_line_has_no_room_nothing_of_it_is_left(tmp_path: Path) -> None:
     sink = Kept()
-    with MetricsLog(tmp_path, [sink], Disk(wants_end=lambda: True)) as log:
+    with MetricsLog(tmp_path, [sink], Disk(is_stopping=lambda: True)) as log:
         log.append("train", 1, {})
         before = (tmp_path / "metrics.jsonl").read_bytes()
         with no_file_longer_than(len(before) + 5), pytest.raises(DiskFull, match="too large"):

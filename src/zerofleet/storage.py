@@ -104,18 +104,18 @@ def sync_folder(folder: Path) -> None:
 class Disk:
     """All writes of a run go through here, from any thread.
 
-    Once `wants_end` returns True, a write does not wait for space but raises DiskFull. `on_full` is
-    called when a thread starts to wait.
+    Once `is_stopping` returns True, a write does not wait for space but raises DiskFull. `on_full`
+    is called when a thread starts to wait.
     """
 
     def __init__(
         self,
         say: Callable[[str], None] = print,
-        wants_end: Callable[[], bool] = lambda: False,
+        is_stopping: Callable[[], bool] = lambda: False,
         on_full: Callable[[], None] = lambda: None,
     ) -> None:
         self._say = say
-        self._wants_end = wants_end
+        self._is_stopping = is_stopping
         self._on_full = on_full
         self._waiting: set[int] = set()
         """Threads that wait for space."""
@@ -130,7 +130,7 @@ class Disk:
         thread = threading.get_ident()
         try:
             while (fault := no_room_for(write)) is not None:
-                if self._wants_end():
+                if self._is_stopping():
                     raise DiskFull(
                         f"ended while the disk was full: {fault}; free some space, and the same "
                         "command resumes from what was written"
@@ -145,7 +145,7 @@ class Disk:
 
     def _pause(self) -> None:
         end_s = time.monotonic() + RETRY_S
-        while time.monotonic() < end_s and not self._wants_end():
+        while time.monotonic() < end_s and not self._is_stopping():
             time.sleep(POLL_S)
 
 

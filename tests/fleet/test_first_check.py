@@ -66,7 +66,7 @@ def games_file(tmp_path, monkeypatch):
 def test_a_broken_game_is_refused_before_there_is_a_run(capsys, tmp_path, name, message):
     ran = Ran(capsys, "train", f"games.py:{name}", "--preset", "fast", "--steps", "1")
     assert ran.errors.startswith(f"zerofleet: {message}")
-    assert ran.errors.endswith(" (found by a check before training; --no-check leaves it out)\n")
+    assert ran.errors.endswith(" (found by the check before training; --no-check skips it)\n")
     assert ran.status == 2
     assert not (tmp_path / "runs").exists()
 

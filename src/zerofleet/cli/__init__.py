@@ -86,7 +86,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Train, play and analyse board and card games by self-play, in the style of AlphaZero.
+    """Self-play training, play and analysis for board and card games, in the style of AlphaZero.
 
     ZEROFLEET_DEBUG=1 in the environment shows the traceback of an error.
     """

@@ -54,9 +54,9 @@ def analyse(
         int, typer.Option(min=1, help="With --json: number of concurrent searches.")
     ] = 32,
 ) -> None:
-    """Search a position: the best actions and the value for the player to move.
+    """Search a position and list the best actions.
 
-    The search does not explore: no noise, no forced playouts.
+    Values are for the player to move. The search does not explore: no noise, no forced playouts.
 
     With --json it is an engine for other programs: it reads one request per line and writes one
     answer per line until its input ends. docs/6-arena.md lists the fields.

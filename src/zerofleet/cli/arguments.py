@@ -26,7 +26,9 @@ PositionText = Annotated[
 ]
 GameOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated."),
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="A game option, such as size=9; may be repeated."
+    ),
 ]
 PlayerText = Annotated[
     str, typer.Argument(metavar="PLAYER", help="E.g. heuristic, playout-200, best or run:NAME.")

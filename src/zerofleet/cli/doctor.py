@@ -14,9 +14,10 @@ def doctor(
         float, typer.Option(min=0, help="Length of each measurement; 0 skips them.")
     ] = 1,
 ) -> None:
-    """Show this machine's hardware and software, what train will use, and measured speed.
+    """Show hardware, software and measured speed.
 
-    The exit status is 1 if something required is missing.
+    Also shows what train will use and what is missing. The exit status is 1 if something required
+    is missing.
 
     Example: zerofleet doctor --seconds 0.2
     """

@@ -17,8 +17,9 @@ def export(
         int | None, typer.Option(help="Training step of the weights. Default: the newest.")
     ] = None,
 ) -> None:
-    """Export a run's network to ONNX: observation bytes in, policy logits and outcome
-    probabilities out.
+    """Export a run's network to ONNX.
+
+    Input: observation bytes. Output: policy logits and outcome probabilities.
 
     Example: zerofleet export c4 c4.onnx
     """

@@ -34,7 +34,9 @@ def gate(
     num_threads: NumThreads = None,
     option: GameOptions = None,
 ) -> None:
-    """Test whether the first player is stronger, by an SPRT over pairs of games.
+    """Test whether the first player is stronger (SPRT).
+
+    The sequential test plays pairs of games with seats swapped until it can decide.
 
     Exit status: 0 accepted (H1), 1 rejected (H0), 3 undecided after --max-games.
 

@@ -30,7 +30,9 @@ def judge(
         int, typer.Option("--worst", min=0, help="Number of worst decisions to list.")
     ] = 5,
 ) -> None:
-    """Measure a backgammon player's mean equity loss per decision, as judged by GnuBG.
+    """Measure a backgammon player's equity loss with GnuBG.
+
+    Prints the mean loss per decision and the worst decisions.
 
     Example: zerofleet judge heuristic --decisions 20 --plies 0
     """

@@ -29,7 +29,9 @@ def match(
     name: GameName,
     first: PlayerText,
     second: PlayerText,
-    num_games: Annotated[int, typer.Option("--games", min=2, help="Number of games; even.")] = 400,
+    num_games: Annotated[
+        int, typer.Option("--games", min=2, help="Number of games; must be even.")
+    ] = 400,
     seed: Seed = 1,
     num_threads: NumThreads = None,
     save: Annotated[
@@ -38,7 +40,9 @@ def match(
     yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
-    """Play a match between two players, in pairs of games with seats swapped.
+    """Play a match between two players.
+
+    Games come in pairs with seats swapped.
 
     A player is random, heuristic, playout-N (or mcts-N), run:NAME[@STEP][,…], file:PATH[,…],
     best[,sims=N][,seconds=S][,greedy][,root=gumbel], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar

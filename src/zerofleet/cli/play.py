@@ -35,7 +35,7 @@ def play(
         typer.Option(
             metavar="PLAYER",
             help="E.g. run:NAME, playout-1000 or random. Default: the shipped weights (best), else "
-            "your newest run of the game.",
+            "your newest run of the game, else playout-1000.",
         ),
     ] = None,
     seat: Annotated[

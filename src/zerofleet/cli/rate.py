@@ -28,7 +28,7 @@ def rate(
         list[str], typer.Argument(metavar="PLAYER...", help="See zerofleet match --help.")
     ],
     num_games: Annotated[
-        int, typer.Option("--games", min=2, help="Games per pairing; even.")
+        int, typer.Option("--games", min=2, help="Games per pairing; must be even.")
     ] = 200,
     seed: Seed = 1,
     num_threads: NumThreads = None,

@@ -16,9 +16,10 @@ def report(
         typer.Option(metavar="FOLDER", help="Output folder. Default: report/ in the run folder."),
     ] = None,
 ) -> None:
-    """Write an HTML report of a run: strength, losses, games, openings, throughput, settings.
+    """Write an HTML report of a run.
 
-    The page is self-contained; its plots are also written as PNG files. The run may be training.
+    It shows strength, losses, game length, openings, throughput, a game and the settings. The page
+    is self-contained; its plots are also written as PNG files. The run may be training.
 
     Example: zerofleet report c4 --out c4-report
     """

@@ -50,7 +50,7 @@ def review(
     name: GameOfFile = None,
     option: GameOptions = None,
 ) -> None:
-    """Review a game record and mark mistakes by the value that they lose.
+    """Review a game record and mark its mistakes.
 
     `lost` is the value of the best turn minus that of the turn played, from the mover's view, as a
     fraction of a plain win: ?! from 0.1, ? from 0.2, ?? from 0.3.

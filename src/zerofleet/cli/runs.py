@@ -113,9 +113,10 @@ def pack_run(
         ),
     ] = False,
 ) -> None:
-    """Pack a run into files of bounded size, to copy it to another machine.
+    """Pack a run into files of bounded size.
 
-    Leaves out TensorBoard files, and games too old for the replay buffer.
+    Use it to copy a run to another machine. It leaves out TensorBoard files, and games too old for
+    the replay buffer.
 
     Example: zerofleet runs pack c4 packs
     """
@@ -151,8 +152,7 @@ def unpack_run(
 ) -> None:
     """Unpack a run. Every part is verified before anything is written.
 
-    A custom game that the run names is not executed until you set its place with
-    `zerofleet runs source`.
+    A custom game that the run names is not executed until `zerofleet runs source` sets where it is.
 
     Example: zerofleet runs unpack packs/c4.pack.json --run c4-again
     """
@@ -170,9 +170,10 @@ def source(
     name: RunName,
     place: Annotated[str, typer.Argument(metavar="GAME", help="file.py:Class or file.h.")],
 ) -> None:
-    """Set the place of a run's custom game, after it has moved or came from a pack.
+    """Set where a run's custom game is.
 
-    Its rules must be those that the run started with. The file is executed: read it first.
+    Needed after the game has moved or the run came from a pack. The rules must be those that the
+    run started with. The file is executed: read it first.
 
     Example: zerofleet runs source sticks games/sticks.py:Sticks
     """

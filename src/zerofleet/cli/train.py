@@ -64,7 +64,9 @@ def train(
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting; may be repeated."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="E.g. search.num_simulations=64; may be repeated."
+        ),
     ] = None,
     option: GameOptions = None,
     minutes: Annotated[
@@ -90,7 +92,7 @@ def train(
     ] = None,
     training_devices: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Training GPUs, such as cuda:0. Default: --device."),
+        typer.Option(metavar="LIST", help="Training devices, such as cuda:0. Default: --device."),
     ] = None,
     deterministic: Annotated[
         bool | None,

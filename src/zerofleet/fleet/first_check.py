@@ -16,7 +16,7 @@ from zerofleet.games.sources import find_class
 from zerofleet.runs.folder import Run, run_names, runs_folder
 
 NUM_GAMES, MAX_S, SEED = 32, 1.0, 1
-"""At most so many games, and at most so many seconds."""
+"""Limits of the check: games and seconds."""
 
 CHECKED = "checked"
 """The file in a run folder with the digest of the code that passed."""
@@ -37,12 +37,12 @@ def check_first(
         seen = check_named(source, options, NUM_GAMES, SEED, max_s=MAX_S)
     except ZerofleetError as error:
         raise type(error)(
-            f"{error} (found by a check before training; --no-check leaves it out)"
+            f"{error} (found by the check before training; --no-check skips it)"
         ) from error
     if seen.num_truncated == seen.num_games:
         say(
             f"{source}: {seen.num_games} random games were all truncated at max_plies "
-            f"({seen.longest}); truncated games are not learnt from"
+            f"({seen.longest}); truncated games are not trained on"
         )
     return digest
 
