@@ -1,4 +1,4 @@
-"""Keeps what a benchmark found in bench/results, with machine, date, commit and command."""
+"""Records benchmark results in bench/results, with hardware, date, commit and command."""
 
 import datetime
 import json
@@ -26,7 +26,7 @@ def commit():
 
 
 def gpu():
-    """The machine's NVIDIA GPUs, where it has any."""
+    """The machine's NVIDIA GPUs, if any."""
     if shutil.which("nvidia-smi") is None:
         return {}
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
@@ -35,7 +35,7 @@ def gpu():
 
 
 def facts(command):
-    """Where, when and from what something was measured."""
+    """Date, commit, command and hardware of a measurement."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "commit": commit(),
@@ -52,7 +52,7 @@ def result_path(name):
 
 
 def record(name, command, found):
-    """Writes bench/results/NAME-DATE.json and says so."""
+    """Writes bench/results/NAME-DATE.json and prints its path."""
     path = result_path(name)
     path.write_text(json.dumps(facts(command) | found, indent=1) + "\n")
     print(f"recorded in {path.relative_to(ROOT)}")

@@ -1,4 +1,4 @@
-"""A training loop of one's own, from the pieces that `zf.train` is made of.
+"""A custom training loop, from the components of `zf.train`.
 
 AlphaZero on Connect Four in one thread: self-play, replay buffer, training steps, new weights.
 
@@ -29,7 +29,7 @@ def train(
     store = zf.weights.WeightsStore(folder / "weights")
 
     for iteration in range(num_iterations):
-        # Self-play: whole games as bytes. Episodes are told apart by (worker, game number).
+        # Self-play yields encoded episodes. Their id is (worker, game number).
         episodes = zf.selfplay.play(
             game,
             evaluator,

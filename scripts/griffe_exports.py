@@ -13,7 +13,7 @@ class Exports(griffe.Extension):
     """Puts what `__all__` names in the place of the modules of the same names."""
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
-        # What is found by the path of a module is found before a function takes its place.
+        # Resolve paths through the modules before functions replace them.
         loader.resolve_aliases(implicit=True, external=False)
         found = [
             (room, str(name), loader.modules_collection.get_member(room.imports[str(name)]))

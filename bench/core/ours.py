@@ -1,6 +1,6 @@
-"""Measures the core, one thread, the same work as peers.py.
+"""Throughput of the core on one thread, for the same work as peers.py.
 
-Prints one JSON object of rates per second. Usage: ours.py SECONDS
+Prints one JSON object. Usage: ours.py SECONDS
 """
 
 import json
@@ -11,8 +11,8 @@ import zerofleet as zf
 from zerofleet import _core
 
 
-def rate(do, seconds):
-    """How often per second `do` does what it counts; it gives the number of things done."""
+def throughput(do, seconds):
+    """Items per second; each call of `do` returns the number of items it processed."""
     do()
     done, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
@@ -27,7 +27,7 @@ def random_games(name, num_games):
 
 
 def playout_search(name, num_simulations, num_plies):
-    """Plain MCTS with one random playout a simulation, after some random plies."""
+    """Plain MCTS with one random playout per simulation, after some random plies."""
     game = zf.games.get(name)
     seeds = iter(range(10**9))
 
@@ -43,7 +43,7 @@ def playout_search(name, num_simulations, num_plies):
 
 
 def random_position(game, num_plies, seed):
-    """A position where a player decides, after at least so many plies drawn by the seed."""
+    """A decision position after at least `num_plies` random plies."""
     position = game.new_position(seed=seed)
     while num_plies > 0 or position.to_move == zf.CHANCE:
         seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**63
@@ -54,7 +54,7 @@ def random_position(game, num_plies, seed):
 
 
 def selfplay(name, num_simulations, num_games=64, num_threads=1):
-    """Self-play of many games at once by the hash evaluator: no exploration, cache or reuse."""
+    """Concurrent self-play with the hash evaluator: no exploration, cache or tree reuse."""
     return _core.SelfPlay(
         zf.games.get(name),
         {
@@ -81,26 +81,26 @@ def batched_search(name, num_simulations, seconds, num_threads=1):
     time.sleep(seconds)
     after, end = driver.counts(), time.perf_counter()
     driver.stop()
-    rate = (after.num_simulations - before.num_simulations) / (end - start)
-    return rate, after.largest_tree_bytes / num_simulations
+    per_s = (after.num_simulations - before.num_simulations) / (end - start)
+    return per_s, after.largest_tree_bytes / num_simulations
 
 
 def main():
     seconds = float(sys.argv[1])
-    if len(sys.argv) > 2:  # one measurement, for the comparison of threads with processes
+    if len(sys.argv) > 2:  # one measurement, to compare threads with processes
         print(batched_search(sys.argv[2], int(sys.argv[3]), seconds, int(sys.argv[4]))[0])
         return
     gomoku_200, _ = batched_search("gomoku", 200, seconds)
     gomoku_800, gomoku_bytes = batched_search("gomoku", 800, seconds)
     backgammon, backgammon_bytes = batched_search("backgammon", 200, seconds)
     beastybar, beastybar_bytes = batched_search("beastybar", 200, seconds)
-    rates = {
-        "backgammon random games": rate(random_games("backgammon", 2000), seconds),
-        "gomoku random games": rate(random_games("gomoku", 5000), seconds),
-        "beastybar random games": rate(random_games("beastybar", 20000), seconds),
-        "connect4 random games": rate(random_games("connect4", 100000), seconds),
-        "gomoku playout search": rate(playout_search("gomoku", 200, 8), seconds),
-        "backgammon playout search": rate(playout_search("backgammon", 100, 8), seconds),
+    per_s = {
+        "backgammon random games": throughput(random_games("backgammon", 2000), seconds),
+        "gomoku random games": throughput(random_games("gomoku", 5000), seconds),
+        "beastybar random games": throughput(random_games("beastybar", 20000), seconds),
+        "connect4 random games": throughput(random_games("connect4", 100000), seconds),
+        "gomoku playout search": throughput(playout_search("gomoku", 200, 8), seconds),
+        "backgammon playout search": throughput(playout_search("backgammon", 100, 8), seconds),
         "gomoku batched search, 200": gomoku_200,
         "gomoku batched search, 800": gomoku_800,
         "backgammon batched search": backgammon,
@@ -111,7 +111,7 @@ def main():
         "backgammon": backgammon_bytes,
         "beastybar": beastybar_bytes,
     }
-    print(json.dumps({"rates": rates, "bytes_per_simulation": bytes_per_simulation}))
+    print(json.dumps({"per_s": per_s, "bytes_per_simulation": bytes_per_simulation}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Measures the peers of the core: OpenSpiel and mctx. Runs in an environment of its own.
+"""Throughput of the core's peers, OpenSpiel and mctx. Runs in its own environment.
 
-Prints one JSON object: what was measured, per second. Usage: peers.py SECONDS
+Prints one JSON object. Usage: peers.py SECONDS
 """
 
 import json
@@ -12,8 +12,8 @@ from importlib.metadata import version
 import numpy as np
 
 
-def rate(do, seconds):
-    """How often per second `do` does what it counts; it gives the number of things done."""
+def throughput(do, seconds):
+    """Items per second; each call of `do` returns the number of items it processed."""
     do()
     done, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
@@ -59,7 +59,7 @@ def spiel_mcts(game, num_simulations, num_plies):
 
 
 def mctx_gumbel(batch_size, num_simulations):
-    """mctx's Gumbel search over 225 actions with a network that answers zeros, on the CPU."""
+    """mctx's Gumbel search over 225 actions with a network of zero outputs, on one CPU core."""
     import jax
     import jax.numpy as jnp
     import mctx
@@ -104,16 +104,16 @@ def main():
     seconds = float(sys.argv[1])
     gomoku = pyspiel.load_game("gomoku")
     backgammon = pyspiel.load_game("backgammon")
-    rates = {
-        "backgammon random games": rate(spiel_random_game(backgammon), seconds),
-        "gomoku random games": rate(spiel_random_game(gomoku), seconds),
-        "gomoku playout search": rate(spiel_mcts(gomoku, 200, 8), seconds),
-        "backgammon playout search": rate(spiel_mcts(backgammon, 100, 8), seconds),
-        "gomoku batched search, 200": rate(mctx_gumbel(64, 200), seconds),
-        "gomoku batched search, 800": rate(mctx_gumbel(64, 800), seconds),
+    per_s = {
+        "backgammon random games": throughput(spiel_random_game(backgammon), seconds),
+        "gomoku random games": throughput(spiel_random_game(gomoku), seconds),
+        "gomoku playout search": throughput(spiel_mcts(gomoku, 200, 8), seconds),
+        "backgammon playout search": throughput(spiel_mcts(backgammon, 100, 8), seconds),
+        "gomoku batched search, 200": throughput(mctx_gumbel(64, 200), seconds),
+        "gomoku batched search, 800": throughput(mctx_gumbel(64, 800), seconds),
     }
     versions = {name: version(name) for name in ("open_spiel", "mctx", "jax")}
-    print(json.dumps({"rates": rates, "versions": versions}))
+    print(json.dumps({"per_s": per_s, "versions": versions}))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Whether numbers of eight bits (e4m3) would do for linear layers: what becomes of the answers, and
-how much faster such a layer is.
+"""FP8 (e4m3) for linear layers: its error and its speedup.
 
-Answers are found with the inputs and weights of all wide layers rounded to such numbers, with a
-scale for each row, and all else in float32: the least error that fp8 can have. The layer is timed
-as it would be used, its inputs scaled and rounded first.
+The error is that of a network whose wide layers have inputs and weights rounded to FP8 with one
+scale per row, everything else in float32: a lower bound. The layer is timed as inference would use
+it, including quantisation of its inputs.
 """
 
 import copy
@@ -16,15 +15,15 @@ from torch import nn
 
 FP8 = torch.float8_e4m3fn
 LEAST_WIDTH = 128
-"""Narrower layers would gain nothing."""
+"""Narrower layers gain nothing."""
 NUM_POSITIONS = 1024
 CALLS_OF_A_GRAPH = 50
 NUM_TOKENS = 24
-"""Of a position, in Beasty Bar's `cards-medium`; the layers of its tokens are 256 and 768 wide."""
+"""Tokens per position of Beasty Bar's `cards-medium`; its layers are 256 and 768 wide."""
 
 
 def scaled(x):
-    """In eight bits, and the scale of each row."""
+    """Quantised to FP8, and the scale of each row."""
     scale = x.abs().amax(dim=-1, keepdim=True).float().clamp(min=1e-12) / torch.finfo(FP8).max
     return (x / scale).to(FP8), scale
 
@@ -43,7 +42,7 @@ def wide_layers(network):
 
 
 def rounding(network):
-    """The same network, whose wide layers see and weigh in eight bits."""
+    """The network with inputs and weights of its wide layers rounded to FP8."""
     network = copy.deepcopy(network)
     for layer in wide_layers(network):
         layer.weight.data = rounded(layer.weight.data)
@@ -52,7 +51,7 @@ def rounding(network):
 
 
 def seconds_of(function, seconds):
-    """Of a call, by many in a CUDA graph: nobody waits for the host."""
+    """Seconds per call, from many calls in a CUDA graph, without host overhead."""
     for _ in range(3):
         function()
     torch.cuda.synchronize()
@@ -69,12 +68,12 @@ def seconds_of(function, seconds):
 
 
 def gain_of_a_layer(width, wider, seconds):
-    """How many times as fast it is in eight bits as in bfloat16, with the rounding and without."""
+    """Speedup of FP8 over bfloat16, with and without quantisation of the inputs."""
     inputs = torch.randn(NUM_POSITIONS * NUM_TOKENS, width, device="cuda", dtype=torch.bfloat16)
     weight = torch.randn(wider, width, device="cuda", dtype=torch.bfloat16)
     weight8, weight_scale = scaled(weight)
 
-    def product(inputs8, scale):
+    def matmul(inputs8, scale):
         return torch._scaled_mm(
             inputs8, weight8.T, scale, weight_scale.T, out_dtype=torch.bfloat16, use_fast_accum=True
         )
@@ -82,12 +81,12 @@ def gain_of_a_layer(width, wider, seconds):
     scaled_in_one_kernel = torch.compile(scaled, dynamic=False)
     inputs8, scale = scaled_in_one_kernel(inputs)
     plain_s = seconds_of(lambda: inputs @ weight.T, seconds / 3)
-    product_s = seconds_of(lambda: product(inputs8, scale), seconds / 3)
-    both_s = seconds_of(lambda: product(*scaled_in_one_kernel(inputs)), seconds / 3)
+    matmul_s = seconds_of(lambda: matmul(inputs8, scale), seconds / 3)
+    both_s = seconds_of(lambda: matmul(*scaled_in_one_kernel(inputs)), seconds / 3)
     return {
         "bf16_layer_us": 1e6 * plain_s,
         "gain_of_layer": plain_s / both_s,
-        "gain_of_its_product": plain_s / product_s,
+        "gain_of_its_matmul": plain_s / matmul_s,
     }
 
 

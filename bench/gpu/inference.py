@@ -1,7 +1,7 @@
-"""Inference alone: whether the answers are right, and how many there are a second.
+"""Inference alone: correctness and throughput.
 
-"bare" has batches of one size in flight one after the other from memory, as self-play does but
-without games: what self-play is held against. "one by one" waits for each answer.
+"bare" pipelines batches of one size from memory, as self-play does but without games: the upper
+bound for self-play. "one by one" waits for each batch.
 """
 
 import functools
@@ -26,14 +26,14 @@ BATCH_SIZES = [1024, 2048, 4096, 8192]
 MAX_MEAN_OUTCOME_ERROR = 0.01
 MAX_MEAN_DIVERGENCE = 0.002
 LOGIT_SPREAD = 1.5
-"""A fresh network finds everything about equally likely. Its last layers are made larger, so that
-logits spread as a trained one's do, and errors show."""
+"""Standard deviation of the logits. The policy of an untrained network is nearly uniform; its last
+layers are scaled so that logits spread as in a trained one and errors show."""
 
 compiles = True
 
 
 def batch_size(game_name, preset):
-    """Of self-play: enough to fill the GPU, not more, so that games end soon."""
+    """Batch size of self-play: enough to fill the GPU, and no more, so that games end soon."""
     return 2048 if preset.startswith("places") or game_name == "backgammon" else 1024
 
 
@@ -44,7 +44,7 @@ def use_compiler(on):
 
 @functools.cache
 def positions(game_name):
-    """Observations of some thousand real positions, in a random order."""
+    """Observations of several thousand real positions, in random order."""
     game = zf.games.get(game_name)
     rows = [
         zf.games.Episode.decode(data).observations(game)[0]
@@ -84,7 +84,7 @@ def bare(game_name, preset, size, seconds):
     pipeline = evaluator.pipeline(NUM_SLOTS, size)
     ready_s = time.perf_counter() - start
     batch = batch_of(game_name, size)
-    rate = throughput_of(pipeline, batch, seconds)
+    per_s = throughput_of(pipeline, batch, seconds)
     evaluator(batch)
     num_batches, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds / 4:
@@ -92,7 +92,7 @@ def bare(game_name, preset, size, seconds):
         num_batches += 1
     one_by_one = num_batches * size / (time.perf_counter() - start)
     return {
-        "inferences_per_s": rate,
+        "inferences_per_s": per_s,
         "one_by_one_per_s": one_by_one,
         "ready_s": ready_s,
     }
@@ -100,13 +100,13 @@ def bare(game_name, preset, size, seconds):
 
 @torch.no_grad()
 def answers_of(network, batch):
-    """Those of the plain network on a CPU: logits of the policy, and outcomes."""
+    """Policy logits and outcomes of the reference network on the CPU."""
     output = network(torch.from_numpy(batch))
     return output.policy_logits_BA.numpy(), output.outcome_logits_BO.softmax(1).numpy()
 
 
 def errors_of(got, wanted):
-    """How far answers are from the right ones, and whether that is near enough."""
+    """The deviation of answers from the reference."""
     logits, outcomes = (torch.tensor(each).double() for each in got)
     right_logits, right_outcomes = (torch.tensor(each).double() for each in wanted)
     logs, right_logs = logits.log_softmax(1), right_logits.log_softmax(1)
@@ -123,8 +123,8 @@ def errors_of(got, wanted):
 
 
 def check(game_name, preset, seconds):
-    """Answers as self-play and as others get them, beside those of the plain network in float32 on
-    a CPU."""
+    """Compares the answers of the pipeline and of the callable evaluator with the reference network
+    in float32 on the CPU."""
     network = network_of(game_name, preset)
     size = batch_size(game_name, preset)
     batch = batch_of(game_name, size)
@@ -140,7 +140,7 @@ def check(game_name, preset, seconds):
             errors["mean_outcome_error"] < MAX_MEAN_OUTCOME_ERROR
             and errors["mean_divergence"] < MAX_MEAN_DIVERGENCE
         ):
-            raise AssertionError(f"answers are not those of the plain network: {errors}")
+            raise AssertionError(f"answers deviate from the reference network: {errors}")
     return found
 
 

@@ -1,18 +1,17 @@
-"""Self-play alone, then with training beside it on the same GPU, as a run has the two.
+"""Self-play alone, then concurrent with training on the same GPU, as in a run.
 
-Worker, trainer, replay, cache and threads are those of a run of the preset h200; only the limiter
-is left out. Self-play is never held back, and training goes on whenever NUM_SAMPLES samples for
-each unit made meanwhile are due. There are two units, and both are measured:
+Worker, trainer, replay, cache and threads are those of the preset h200, without the rate limiter:
+self-play never waits, and training steps whenever NUM_SAMPLES samples per new unit are due. The
+benchmark measures two units:
 
-    by_positions   a position in which a player decided counts once, from however many seats it is
-                   then trained on
-    by_rows        each row of the buffer counts, as the setting replay.samples_per_row counts
-                   them; where something is hidden, one for each seat that observes the position
+    by_positions   each decision position counts once, however many rows it gives
+    by_rows        each row of the buffer counts, as in replay.samples_per_row; with hidden
+                   information a position gives one row per seat
 
-`rows_per_position` says how many rows a position gives: about two in Beasty Bar, so there
-NUM_SAMPLES by rows train about twice as much as NUM_SAMPLES by positions. `loss_share_...` is what
-self-play loses of its inferences, and `samples_per_position_...` and `samples_per_row_...` what
-training came to. Games and positions are told from simulations (whole_games.py).
+`rows_per_position` is about two in Beasty Bar, so there NUM_SAMPLES by rows train about twice as
+much as NUM_SAMPLES by positions. `loss_share_...` is the fraction of inferences/s that self-play
+loses; `samples_per_position_...` and `samples_per_row_...` are the replay ratios reached. Games and
+positions are derived from simulations (whole_games.py).
 """
 
 import functools
@@ -39,7 +38,7 @@ from zerofleet.selfplay.worker import WeightsFeed
 
 NUM_SAMPLES = 8
 ROWS_TO_FILL = 100_000
-"""In the buffer before training begins."""
+"""In the buffer before training starts."""
 GAMES_AT_ONCE = 512
 WARM_UP_S = 4.0
 NUM_WARM_STEPS = 6
@@ -58,7 +57,7 @@ def settings_of(preset, num_simulations, num_games):
 
 
 def fill(replay, game, num_rows):
-    """Fills the buffer with real positions, of games with even answers. Gives rows per position."""
+    """Fills the buffer from games with the uniform evaluator. Returns rows per position."""
     num_positions, episodes = 0, []
     played = zf.selfplay.play(
         game,
@@ -78,7 +77,7 @@ def fill(replay, game, num_rows):
 
 
 class Training:
-    """Each call trains if that is due, or rests a little."""
+    """Each call trains one step if it is due, else sleeps briefly."""
 
     def __init__(self, session, worker, samples_per_simulation):
         self.loop, self.bus, self.worker = session.loop, session.bus, worker
@@ -102,7 +101,7 @@ def rest():
 
 
 def counted(session, worker):
-    """What grows with time, of both sides."""
+    """The counters of self-play and training."""
     return snapshot(worker) | {
         "samples": session.loop.replay.limiter.state.num_samples,
         "training_s": session.loop.times.training_s,
@@ -111,7 +110,7 @@ def counted(session, worker):
 
 
 def per_second(session, worker, seconds, work):
-    """What was done in each second, while this thread does its work again and again."""
+    """Counters per second while this thread repeats `work`."""
     repeat(work, WARM_UP_S)
     with GpuWatch() as gpu:
         before, start = counted(session, worker), time.perf_counter()
@@ -188,7 +187,7 @@ def measure_run(settings, seconds, rows_to_fill):
 
 
 def trained(unit, did, whole, rows_per_position):
-    """What training came to beside self-play, and where time went."""
+    """Throughput of training concurrent with self-play, and the shares of time."""
     positions_per_s = did["simulations"] / whole.simulations_of_a_decision
     samples_per_row = did["samples"] / positions_per_s
     found = {

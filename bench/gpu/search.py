@@ -1,7 +1,7 @@
-"""Search alone, on all cores: threads of one process beside as many processes of one thread.
+"""Search alone on all cores: the threads of one process against as many one-thread processes.
 
-The core answers its leaves by a hash. Games a second are whole games of the size that they have
-with an even-handed evaluator (whole_games.py), at the rate of the threads.
+The hash evaluator answers the leaves. games/s count whole games of the size that they have with the
+uniform evaluator (whole_games.py), at the throughput of the threads.
 """
 
 import functools

@@ -1,13 +1,13 @@
-"""Self-play alone, as a run does it, without a trainer: nothing holds it back.
+"""Self-play alone, as in a run but without a trainer.
 
-The network is fresh, every randomisation is on, and the cache is as large as that of the preset
-h200. All games begin together, and one takes minutes, so groups are first played on without a
-network to stages that are evenly apart: what is measured then is of all stages alike.
+The network is untrained, every randomisation is on, and the cache has the size of the preset h200.
+All games start together and take minutes, so groups are first advanced without a network to evenly
+spread stages; the measurement then covers all stages.
 
-Games a second come from simulations a second (whole_games.py says why); `finished_games_per_s` are
-those that really ended within the window, which is fewer at first. Where games did not get to
-their stages in time, or made less than one decision each, `caution` says so: then early or late
-stages weigh too much, and a longer window is due.
+games/s are derived from simulations/s (whole_games.py); `finished_games_per_s` counts the games
+that ended during the measurement, which are fewer at first. `caution` reports games that did not
+reach their stage in time or made less than one decision each: then some stages weigh too much, and
+the measurement should be longer.
 """
 
 import functools
@@ -37,16 +37,15 @@ GUMBEL_32 = {"num_simulations": 32, "root": "gumbel"}
 
 WARM_UP_S = 2.0
 SPREAD_S = 120.0
-"""At most, for all groups to get to their stages. Beasty Bar takes about 20 s; Gomoku came 90 % of
-the way."""
-EVEN_VERSION = 2**32
-"""Of even answers, as no weights have it: later searches do not find what the cache has of them."""
+"""Time limit to spread the groups over stages. Beasty Bar takes about 20 s; Gomoku reaches 90 %."""
+UNIFORM_VERSION = 2**32
+"""Weights version of the uniform evaluations. No weights have it, so later lookups miss."""
 NUM_GROUPS = SEARCH_THREADS + 5
-"""One for each thread, those on the GPU, and some that wait, so that neither side does."""
+"""One per thread, those on the GPU, and some in reserve, so that neither side waits."""
 
 
 class GpuWatch:
-    """Asks the driver for the GPU's figures every second, within a `with`."""
+    """Samples the GPU's gauges every second, within a `with`."""
 
     def __init__(self):
         self._figures = []
@@ -67,7 +66,7 @@ class GpuWatch:
             self._figures += [figures for gauge in gauges if (figures := gauge.read())]
 
     def means(self):
-        """Nothing where the driver does not tell."""
+        """Mean of each gauge; empty if the driver reports none."""
         columns = {
             "driver_busy_share": [each.busy_share for each in self._figures],
             "watts": [each.watts for each in self._figures],
@@ -77,8 +76,8 @@ class GpuWatch:
 
 
 def spread(driver, game, num_groups, num_games, leaves_per_game):
-    """Plays group g of G on to g / G of a game, by even answers. Gives the share of that way which
-    it came within its time."""
+    """Advances group g of G to g / G of a game with uniform evaluations. Returns the fraction
+    reached within the time limit."""
     logits = np.zeros((num_games, game.num_actions), np.float32)
     outcomes = np.full((num_games, len(game.outcomes)), 1 / len(game.outcomes), np.float32)
     way = [leaves_per_game * num_games * group / num_groups for group in range(num_groups)]
@@ -91,11 +90,11 @@ def spread(driver, game, num_groups, num_games, leaves_per_game):
         group, num_rows = batch[0], len(batch[1])
         left[group] -= num_rows
         if left[group] > 0 and time.monotonic() < end_s:
-            driver.submit(group, logits[:num_rows], outcomes[:num_rows], EVEN_VERSION)
+            driver.submit(group, logits[:num_rows], outcomes[:num_rows], UNIFORM_VERSION)
         else:
             there[group] = num_rows
     for group, num_rows in there.items():
-        driver.submit(group, logits[:num_rows], outcomes[:num_rows], EVEN_VERSION)
+        driver.submit(group, logits[:num_rows], outcomes[:num_rows], UNIFORM_VERSION)
     return 1 - sum(max(0, each) for each in left) / sum(way)
 
 

@@ -1,6 +1,6 @@
-"""Training alone: samples a second, from a batch that lies ready and with sampling at each step.
+"""Training alone: samples/s with a fixed batch, and with sampling at each step.
 
-And what the kernels of attention gain there, against plain products in the same minutes.
+Also the speedup of the attention kernels over plain matmul in the same run.
 """
 
 import functools
@@ -20,10 +20,10 @@ from zerofleet.replay import Replay
 from zerofleet.training import Trainer
 
 NUM_WARM_UPS = 5
-"""Steps before the first that counts; the kernels are compiled and the graph is captured within."""
+"""Steps before the measurement, which compile the kernels and capture the graph."""
 
 NUM_TURNS = 3
-"""Of each of two trainers that are compared."""
+"""Alternations of the two trainers that are compared."""
 
 
 @contextmanager
@@ -63,24 +63,24 @@ def measure(game_name, preset, batch_size, seconds):
 
 
 def measure_gain(game_name, preset, batch_size, seconds):
-    """With the kernels and without, by turns, so that both meet the GPU equally warm."""
+    """With the kernels and without, alternating, so that the GPU is equally warm for both."""
     game = zf.games.get(game_name)
     with sampler_of(game) as sampler:
         batch = sampler.sample(batch_size)
     trainers = [trainer_of(game, preset, batch_size, has_kernel) for has_kernel in (True, False)]
-    compile_s, by_products_compile_s = (warm_up_s(trainer, batch) for trainer in trainers)
+    compile_s, matmul_compile_s = (warm_up_s(trainer, batch) for trainer in trainers)
     turns = [
         [seconds_of(trainer, lambda: batch, seconds / 2 / NUM_TURNS)[0] for trainer in trainers]
         for _ in range(NUM_TURNS)
     ]
-    step_s, by_products_s = (statistics.median(each) for each in zip(*turns, strict=True))
+    step_s, matmul_s = (statistics.median(each) for each in zip(*turns, strict=True))
     return {
         "samples_per_s": batch_size / step_s,
-        "by_products_samples_per_s": batch_size / by_products_s,
-        "gain": by_products_s / step_s,
+        "matmul_samples_per_s": batch_size / matmul_s,
+        "gain": matmul_s / step_s,
         "step_ms": 1000 * step_s,
         "compile_s": compile_s,
-        "by_products_compile_s": by_products_compile_s,
+        "matmul_compile_s": matmul_compile_s,
     }
 
 
@@ -104,7 +104,7 @@ def measure_steps(trainer, sampler, batch_size, seconds):
 
 
 def seconds_of(trainer, next_batch, seconds):
-    """Of a step, and of the thread's own work in it."""
+    """Seconds per step, and CPU seconds of this thread per step."""
     num_steps, start, start_of_work = 0, time.perf_counter(), time.thread_time()
     while time.perf_counter() - start < seconds:
         trainer.step(next_batch())

@@ -1,15 +1,14 @@
-"""How much search a whole game is, so that games/s can be told from simulations a second.
+"""The number of simulations of a whole game, which converts simulations/s to games/s.
 
-Games take minutes, so in a short window few of them end, and those that began together decide
-together: decisions a second depend on the moment. Simulations go on all the time, and a decision
-takes the same number of them whatever the network answers and the cache remembers:
+A game takes minutes, so few end in a short measurement, and games that start together decide
+together: decisions/s fluctuate. Simulations run at a steady throughput, and a decision takes the
+same number of them whatever the network and the cache answer:
 
     games/s = simulations/s / simulations of a whole game
 
-Leaves would not do: for one simulation of Beasty Bar networks were asked 1.0 to 1.8 times,
-depending on what they answer and how many games share the cache. What is not the network's own is
-the length of a game: it is the mean of games with an even-handed evaluator, which a fresh network
-resembles.
+Leaves are no such unit: Beasty Bar takes 1.0 to 1.8 inferences per simulation, depending on the
+network and on how many games share the cache. The length of a game is the mean over games with the
+uniform evaluator, which an untrained network resembles.
 """
 
 import os
@@ -24,7 +23,7 @@ GAMES_OF_A_THREAD = 64
 
 @dataclass(frozen=True)
 class GameSize:
-    """Means of one game. Its leaves are those of the even-handed evaluator."""
+    """Means per game. Leaves are those of the uniform evaluator."""
 
     decisions: float
     simulations: float
@@ -35,7 +34,7 @@ class GameSize:
         return self.simulations / self.decisions
 
     def stages(self, spread_share, simulations_of_each_game):
-        """How evenly a window has all stages of games, with a caution where that is doubtful."""
+        """How evenly the measurement covers the stages of games, with a caution if it does not."""
         decisions = simulations_of_each_game / self.simulations_of_a_decision
         return {
             "spread_share": spread_share,
@@ -49,7 +48,7 @@ def decisions_in(episode):
 
 
 def size_of_a_game(game, settings):
-    """By the first game of each place, however long: the first to end would be the short ones."""
+    """From the first game of each slot; the first games to end would be the short ones."""
     num_games = GAMES_OF_A_THREAD * SEARCH_THREADS
     driver = _core.SelfPlay(
         game, settings, SEARCH_THREADS, GAMES_OF_A_THREAD, SEARCH_THREADS, "uniform", 1, 0
@@ -70,10 +69,10 @@ def size_of_a_game(game, settings):
 
 
 def caution(spread_share, decisions_of_each_game):
-    """What to think of before figures of a window are believed; nothing where it is sound."""
+    """Why the figures of a measurement may be biased; empty if nothing suggests it."""
     doubts = []
     if spread_share < 1:
-        doubts.append(f"games came only {spread_share:.0%} of the way to evenly spread stages")
+        doubts.append(f"games reached only {spread_share:.0%} of an even spread over stages")
     if decisions_of_each_game < 1:
         doubts.append(f"each game made only {decisions_of_each_game:.2g} decisions")
     return {"caution": "; ".join(doubts)} if doubts else {}

@@ -1,10 +1,10 @@
-"""Strength of one way to search against another, at equal simulations.
+"""Strength of one search configuration against another, at equal simulations.
 
     .venv/bin/python bench/search/match.py beastybar 200 \\
         opponent_nodes=pooled opponent_nodes=per_hand --pairs 1000
 
-Both sides use the playout evaluator. Games are paired: same deal and dice, both seats. Prints the
-score of the first side with its 95 % interval, by pairs.
+Both sides use the playout evaluator. Games are paired: same deal and dice, seats swapped. Prints
+the score of the first side with its 95 % interval over pairs.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import zerofleet as zf
 
 
 def settings_of(text):
-    """c_puct=2,root=gumbel as keyword arguments."""
+    """Parses c_puct=2,root=gumbel into keyword arguments."""
     settings = {}
     for part in filter(None, text.split(",")):
         name, _, value = part.partition("=")
@@ -50,7 +50,7 @@ def play(game, sides, num_simulations, deal_seed, dice_seed):
 
 
 def play_pair(name, first, second, num_simulations, number):
-    """The first side's share of the points over one deal, played from both seats."""
+    """The first side's score over one deal, played from both seats."""
     game = zf.games.get(name)
     largest = max(outcome.reward for outcome in game.outcomes)
     seed = 1000 * number

@@ -1,11 +1,11 @@
-"""How well the value that a search stores predicts the result: its bias and mean squared error.
+"""Bias and mean squared error of the root value of a search, as a predictor of the result.
 
     python bench/search/root_value.py beastybar --games 300
     python bench/search/root_value.py gomoku --option size=9 --games 20 --root puct
 
-The shipped network plays itself. At every decision that was searched, in the mover's view and
-divided by the largest reward, two values are held against the result: what the network says of the
-position, and what the search stored. Standard errors take games as clusters of decisions.
+The shipped network plays against itself. At every searched decision two values are compared with
+the result: the network's value and the stored root value, both in the mover's view and divided by
+the largest reward. Standard errors are clustered by game.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from zerofleet.weights.best import find_best
 
 
 def play_games(game, evaluator, num_games, seed, **settings):
-    """The games numbered 0 to num_games: not those that end first, which are the short ones."""
+    """The first num_games games by number; the first to end would be the short ones."""
     episodes = {}
     playing = zf.selfplay.play(
         game,
@@ -47,7 +47,7 @@ def play_games(game, evaluator, num_games, seed, **settings):
 
 
 def errors_of(game, evaluator, episode):
-    """Value minus result of the network and of the search [2, S], by decision searched."""
+    """Value minus result of the network and of the search, [2, S] for S searched decisions."""
     rewards_O = np.array([outcome.reward for outcome in game.outcomes])
     rewards_O = rewards_O / rewards_O.max()
     rows = episode.rows(game)
@@ -61,7 +61,7 @@ def errors_of(game, evaluator, episode):
 
 
 def interval(by_game):
-    """The mean over all decisions, and the standard error of it that the games as clusters give."""
+    """The mean over all decisions, with its standard error clustered by game."""
     sizes = np.array([len(each) for each in by_game])
     sums = np.array([each.sum() for each in by_game])
     mean = sums.sum() / sizes.sum()

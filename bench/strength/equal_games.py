@@ -1,12 +1,12 @@
-"""Which networks learn more from as many games of their own: all train at once, then they play.
+"""Compares networks after the same number of self-play games: concurrent runs, then matches.
 
     python bench/strength/equal_games.py beastybar large cards-medium --games 16000
     python bench/strength/equal_games.py beastybar large places-medium,network.options.dropout=0.3
 
-All runs have the same settings but for the network, and what is written after its name. They play
-200 simulations every move and end after so many games, however long they take. Then each plays the
-first at 200 simulations, in pairs of deals. Runs are called after their networks and stay where
-$ZEROFLEET_RUNS says, where none may be called so before; without it they are removed afterwards.
+All runs share their settings except the network and the settings after its name. They search 200
+simulations per move and end after --games games, however long that takes. Then each plays a match
+of paired games against the first at 200 simulations. Runs are named after their networks and stay
+in $ZEROFLEET_RUNS, which must have no runs of these names; without it they are deleted.
 """
 
 import argparse
@@ -43,8 +43,7 @@ SETTINGS = {
 }
 
 MATCH_PARTS = 8
-"""Processes that play a match at the same time, each with deals of its own: one alone does not keep
-a GPU busy."""
+"""Concurrent processes per match, each with its own deals; one alone does not keep a GPU busy."""
 
 
 def settings_of(text):
@@ -54,7 +53,7 @@ def settings_of(text):
 
 
 class Contestant:
-    """A network, and the run that teaches it, in a process of its own."""
+    """A network and the run that trains it, in its own process."""
 
     def __init__(self, text, index):
         self.text = text
@@ -90,7 +89,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ZEROFLEET_RUNS", folder)
         if known := {one.run for one in contestants} & set(run_names()):
-            parser.error(f"there are runs called so already, in {runs_folder()}: {sorted(known)}")
+            parser.error(f"{runs_folder()} already has runs of these names: {sorted(known)}")
         trainings = [one.start_training(arguments.game, settings) for one in contestants]
         statuses = [training.wait() for training in trainings]
         if any(statuses):

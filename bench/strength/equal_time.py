@@ -1,15 +1,14 @@
-"""Which settings, or which code, learn more in the same minutes: runs by seeds, then matches.
+"""Compares settings or code at equal training time: one run per arm and seed, then matches.
 
     python bench/strength/equal_time.py beastybar fast --minutes 4 --seeds 3 --threads 1 \\
         before=../before/.venv/bin/python after half,replay.value_target_q_ratio=0.5
 
-An arm is NAME[=PYTHON][,SETTING=VALUE...]: what it is called, the Python whose zerofleet trains it
-(without one: this one) and the settings in which it differs from the preset. Each arm trains once
-per seed. Every run has cores of its own, as many runs go on at once as there are cores for, and all
-have the same minutes. Then all arms of a seed play one another; this zerofleet plays the matches,
-whoever trained. Scores are those of the arm named first, by pairs of games, and written down after
-each match. Runs are called NAME-SEED and stay where $ZEROFLEET_RUNS says, where none may be called
-so before; without it they are removed afterwards.
+An arm is NAME[=PYTHON][,SETTING=VALUE...]: its name, the Python whose zerofleet trains it (default:
+this one) and its differences from the preset. Each arm trains once per seed, for the same minutes.
+Every run has its own cores; as many run concurrently as there are cores. Then all arms of a seed
+play a round robin, with this zerofleet. Scores are those of the arm named first, over pairs of
+games, and are recorded after each match. Runs are named NAME-SEED and stay in $ZEROFLEET_RUNS,
+which must have no runs of these names; without it they are deleted.
 """
 
 import argparse
@@ -58,12 +57,12 @@ class Arm:
 
 
 def stay_on_cores(core_sets):
-    """Keeps this process, and those that it starts, on the next cores that are not taken."""
+    """Pins this process and its children to the next free cores."""
     os.sched_setaffinity(0, core_sets.get())
 
 
 def train(arm, seed, game, preset, minutes, num_threads):
-    """Trains to the end; gives how far the run came. Its log stands beside the runs."""
+    """Trains a run and returns its games and steps. Its log lies beside the runs."""
     settings = [f"run.num_threads={num_threads}", *WITHOUT_RATINGS, *arm.settings]
     command = [arm.python, "-c", "from zerofleet.cli import main; main()"]
     command += ["train", game, "--preset", preset, "--run", arm.run(seed), "--seed", str(seed)]
@@ -80,7 +79,7 @@ def train(arm, seed, game, preset, minutes, num_threads):
 
 
 def pair_scores(first, second, seed, num_games, num_simulations):
-    """The first arm's share of the points, pair by pair."""
+    """The first arm's score in each pair."""
     runs = [arm.run(seed) for arm in (first, second)]
     players = [f"run:{run},sims={num_simulations}" for run in runs]
     return zf.arena.match(find(runs[0]).game(), *players, num_games, seed).pair_scores
@@ -92,7 +91,7 @@ def score_of(scores):
 
 
 def pooled(by_seed):
-    """Over all pairs, as if seeds were alike; and over the seeds' means, with their spread."""
+    """Over all pairs, ignoring the variance between seeds; and over the means of the seeds."""
     means = [statistics.fmean(scores) for scores in by_seed.values()]
     found = {"all_pairs": score_of([score for scores in by_seed.values() for score in scores])}
     if len(means) > 1:
@@ -102,7 +101,7 @@ def pooled(by_seed):
 
 
 class Record:
-    """The result file, written again after everything that is found."""
+    """The result file, rewritten after each result."""
 
     def __init__(self, path, found):
         self.path = path
@@ -129,7 +128,7 @@ class Record:
 
 
 def compare(arguments, record):
-    """Trains all arms with all seeds, then lets them play."""
+    """Trains all arms with all seeds, then plays the matches."""
     cores = sorted(os.sched_getaffinity(0))
     num_places = min(len(cores) // arguments.threads, len(arguments.arms) * arguments.seeds)
     spawn = multiprocessing.get_context("spawn")
@@ -169,9 +168,9 @@ def arguments_of(parser):
     arguments = parser.parse_args()
     names = [arm.name for arm in arguments.arms]
     if len(names) < 2 or len(set(names)) < len(names):
-        parser.error(f"two arms or more, each with a name of its own, got {', '.join(names)}")
+        parser.error(f"needs two or more arms with distinct names, got {', '.join(names)}")
     if not 1 <= arguments.threads <= len(os.sched_getaffinity(0)):
-        parser.error(f"--threads must be 1 to {len(os.sched_getaffinity(0))}, the cores there are")
+        parser.error(f"--threads must be 1 to {len(os.sched_getaffinity(0))}, the number of cores")
     if arguments.seeds < 1:
         parser.error(f"--seeds must be at least 1, got {arguments.seeds}")
     return arguments
@@ -188,11 +187,11 @@ def main():
     record = Record(arguments.out or result_path("equal-time"), result)
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("ZEROFLEET_RUNS", folder)
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # the matches' networks stay on these cores too
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # the matches run on these cores too
         runs_folder().mkdir(parents=True, exist_ok=True)
         wanted = {arm.run(seed) for arm in arguments.arms for seed in range(1, arguments.seeds + 1)}
         if known := wanted & set(run_names()):
-            parser.error(f"there are runs called so already, in {runs_folder()}: {sorted(known)}")
+            parser.error(f"{runs_folder()} already has runs of these names: {sorted(known)}")
         try:
             compare(arguments, record)
         except (RuntimeError, ZerofleetError) as error:

@@ -1,11 +1,11 @@
-"""What docs/strength.md says of a run against its own weights at half time."""
+"""The lines of docs/strength.md about a run against its own half-time weights."""
 
 from plan import PLANS, self_step
 from series import search_of
 
 
 def half_time_lines(result, newest):
-    """Of records of the newest weights; nothing where half time was not played."""
+    """From records of the newest weights; empty if half time was not measured."""
     matches = [
         record
         for record in newest
@@ -29,7 +29,7 @@ def standing(match):
 
 
 def perfect_lines(result, half):
-    """Where a solver knows perfect moves and half time passes their marks by search already."""
+    """If a solver scores the moves and the half-time weights already pass the marks."""
     marks, search = PLANS[result["variant"]].marks, search_of(result)
     for record in result["measured"]:
         if (record["kind"], record["step"], record["how"]) == ("perfect", half, search):

@@ -1,13 +1,12 @@
-"""Which networks learn more from the same games: those of a run, but for its last, held out.
+"""Compares networks by their losses on held-out games of a run, after training on the others.
 
     python bench/strength/held_out.py RUN large cards-medium,network.options.dropout=0.2
     python bench/strength/held_out.py RUN places-small places-small,train.learning_rate=3e-3
 
-Each network sees the same samples in the same order, `--times` every position, at a rate that falls
-to nothing; settings are those of the preset `standard`, but for what is written after its name.
-After each quarter of the steps its losses on the held-out games are recorded.
-Minutes, where equal games take hours on a small machine; what a network does with games of its own
-is another matter.
+Each network sees the same samples in the same order, each row `--times` times on average, with a
+cosine learning-rate schedule. Settings are those of the preset `standard` and those after the
+network's name. Losses on the held-out games are recorded after each quarter of the steps. This
+takes minutes where equal_games.py takes hours, but it does not measure self-play.
 """
 
 import argparse
@@ -52,7 +51,7 @@ def sampler_of(game, episodes, replay):
 
 @torch.no_grad()
 def losses_of(network, batches, device):
-    """Means over batches of one size, by name."""
+    """Mean losses over batches of equal size, by name."""
     network.eval()
     unpack = Unpacker(batches[0].format, device)
     found = []
@@ -68,7 +67,7 @@ def losses_of(network, batches, device):
 
 
 def learn(text, game, learnt, held_out, times, device):
-    """The losses of one network after each quarter of its steps."""
+    """Trains one network; returns its losses after each quarter of the steps."""
     settings = ["train.schedule=cosine", *settings_of(text)]
     chosen = config.load(game.name, "standard", overrides=settings)
     sampler, num_rows = sampler_of(game, learnt, chosen.replay)
@@ -94,7 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
     parser.add_argument("networks", nargs="+", help="PRESET[,SETTING=VALUE...]")
-    parser.add_argument("--times", type=float, default=4, help="that each position is learnt")
+    parser.add_argument("--times", type=float, default=4, help="samples per row")
     parser.add_argument("--held-out", type=int, default=500, help="games, the last of the run")
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
@@ -102,7 +101,7 @@ def main():
         run = find(arguments.run)
         episodes = games_of(run)
         if len(episodes) <= arguments.held_out:
-            parser.error(f"{arguments.run} has {len(episodes)} games, all of which are held out")
+            parser.error(f"{arguments.run} has only {len(episodes)} games; hold out fewer")
         learnt, held_out = episodes[: -arguments.held_out], episodes[-arguments.held_out :]
         device = pick_device(arguments.device)
         found = {

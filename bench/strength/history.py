@@ -1,4 +1,4 @@
-"""Which weights a run has kept, and when it had come to them."""
+"""The versions of weights that a run kept, and their place in the run."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from zerofleet.weights import WeightsStore
 class History:
     def __init__(self, run):
         self.steps = WeightsStore(run.weights).versions()
-        """Of the weights that were kept, ascending."""
+        """Steps of the kept weights, ascending."""
         if not self.steps or self.steps[-1] == 0:
-            raise Inconsistent(f"run {run.name} has learnt nothing yet")
+            raise Inconsistent(f"run {run.name} has no trained weights yet")
         statuses = [each for each in metrics.read(run.folder) if each["kind"] == "status"]
         records = with_progress(statuses)
         self._steps = [record["step"] for record in records]
@@ -21,16 +21,16 @@ class History:
         self._games = [record["run_games"] for record in records]
 
     def minutes(self, step):
-        """Of training until a step; before the first step nothing was learnt."""
+        """Minutes of training until a step."""
         return float(np.interp(step, self._steps, self._minutes)) if step else 0.0
 
     def place(self, step):
-        """Where in the run a step was: minutes, and games played until then."""
+        """Minutes and games of the run at a step."""
         games = int(np.interp(step, self._steps, self._games)) if step else 0
         return {"minutes": round(self.minutes(step), 2), "run_games": games}
 
     def half_time_step(self):
-        """The weights that are nearest to half the time; None where none are near."""
+        """The kept step nearest to half the training time; None if none is near."""
         whole = self.minutes(self.steps[-1])
         near = [step for step in self.steps if whole / 3 <= self.minutes(step) <= whole * 2 / 3]
         return min(near, key=lambda step: abs(self.minutes(step) - whole / 2), default=None)

@@ -1,4 +1,4 @@
-"""The page docs/strength.md: what was measured of the newest run of each variant, as tables."""
+"""The page docs/strength.md: the measurements of the newest run of each variant, as tables."""
 
 from half_time import half_time_lines
 from plan import PLANS, self_step
@@ -27,7 +27,7 @@ def page_text(results):
 
 
 def section(result):
-    """One variant: its run, its picture, and a row for each thing that was measured."""
+    """One variant: its run, its plot, and a row per measurement."""
     variant, run = result["variant"], result["run"]
     newest = [each for each in result["measured"] if each["step"] == run["step"]]
     rows = [row for record in newest for row in rows_of(record, result)]
@@ -72,7 +72,7 @@ def rows_of(record, result):
 
 
 def asked_of(name, point, marks, shown):
-    """Each thing that is asked of a series, and whether it is so."""
+    """Each mark of a series, and whether it is passed."""
     if self_step(name) is not None:
         yield "interval above 50 %", verdict(point.low > 0.5)
     for mark in marks:
@@ -90,13 +90,13 @@ def verdict(passed):
 
 
 def commits_text(result):
-    """commit 1a2b3c4, or several, the first first."""
+    """The commits of the measurements, in order: commit 1a2b3c4."""
     commits = dict.fromkeys(commit_of(record, result) for record in result["measured"])
     return f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits or [result['commit']])}"
 
 
 def opponent_text(name, result):
-    """self@900,sims=200 as a person says it."""
+    """self@900,sims=200 in words."""
     step, how = self_step(name), name.partition(",")[2]
     if step is None:
         return name

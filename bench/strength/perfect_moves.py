@@ -1,7 +1,7 @@
-"""How often a player plays a perfect move in Connect Four, by kind of position.
+"""The fraction of perfect moves in Connect Four, by category of position.
 
-The positions and their scores come from a solver (tests/oracles/connect4_scores.jsonl). A move
-counts as perfect if it keeps what the position is worth: a win, a draw, or a loss.
+The positions and scores come from a solver (tests/oracles/connect4_scores.jsonl). A move is perfect
+if it keeps the game-theoretic value: win, draw or loss.
 """
 
 import json
@@ -16,7 +16,7 @@ ORACLE = Path(__file__).parents[2] / "tests" / "oracles" / "connect4_scores.json
 
 
 def perfect_moves(player, seed):
-    """For each kind of position: how many there are, the share of perfect moves, its interval."""
+    """By category: the number of positions, and the fraction of perfect moves with its interval."""
     cases = [json.loads(line) for line in ORACLE.read_text().splitlines()]
     game = zf.games.get("connect4")
     positions = [game.from_text(case["moves"]) for case in cases]
@@ -36,12 +36,12 @@ def sign(score):
 
 
 def share(num_hits, num_all):
-    """A share with Wilson's 95 % interval."""
+    """A proportion with its 95 % Wilson interval."""
     mean, z = num_hits / num_all, Z_95
     middle = (mean + z * z / (2 * num_all)) / (1 + z * z / num_all)
     spread = math.sqrt(mean * (1 - mean) / num_all + z * z / (4 * num_all**2))
     half_width = z * spread / (1 + z * z / num_all)
-    # Rounding must not put an end beyond the share itself.
+    # Rounding must not exclude the mean.
     return {
         "score": mean,
         "low": min(middle - half_width, mean),

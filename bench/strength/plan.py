@@ -1,7 +1,11 @@
-"""What is measured of a run, game by game, and which marks it is to pass.
+"""The measurements of a run per game, and the marks that it should pass.
 
-A measurement is of one step's weights, played in one way: `sims=200` searches, `sims=0` is the
-policy alone, `greedy` the best value after the turn.
+A measurement is of the weights of one step with one way to play: `sims=200` searches, `sims=0` is
+the policy alone, `greedy` the best afterstate by value.
+
+The marks are the project's own, except: 93.4 % and 76.8 % in Beasty Bar are the figures of a public
+project after 10 hours on an A100. Error rates for comparison in backgammon: pubeval about 14,
+wildbg about 4, GnuBG 0-ply about 1.
 """
 
 from dataclasses import dataclass, replace
@@ -12,14 +16,14 @@ SELF = "self"
 
 
 def self_step(opponent: str) -> int | None:
-    """The step of the run's own weights; None of other opponents."""
+    """The step of the run's own weights; None for other opponents."""
     whose, _, which = opponent.partition("@")
     return int(which.partition(",")[0]) if whose == SELF else None
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is to be found out."""
+    """One measurement to make."""
 
     kind: Literal["match", "judge", "perfect"]
     step: int
@@ -32,26 +36,26 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """For a person: step 900, sims=200 against random."""
+        """A title: step 900, sims=200 against random."""
         what = {"match": f"against {self.opponent}", "judge": "judged", "perfect": "perfect moves"}
         return f"step {self.step:,}, {self.how} {what[self.kind]}"
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A line that strength is to reach."""
+    """A value that a series should reach."""
 
     series: str
-    """Of which series: an opponent, a kind of positions, or `error` of a judgement."""
+    """An opponent, a category of positions, or `error` of a judgement."""
     value: float
     text: str
     kind: Literal["mark", "goal", "comparison"] = "mark"
-    """A goal lies beyond the mark; a comparison is only drawn."""
+    """A goal is more ambitious than the mark; a comparison is only drawn."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How runs of one variant are measured."""
+    """The measurements of runs of one variant."""
 
     simulations: int
     opponents: dict[str, int]
@@ -59,25 +63,25 @@ class Plan:
     self_games: int
     """Against the run's own policy, greedy play and start."""
     half_games: int
-    """Against the weights of half time, which are nearly as strong."""
+    """Against the half-time weights, which are nearly as strong."""
     policy_games: int
-    """Of the policy alone against that of half time: weights beside weights, without a search that
+    """Of the policy alone against that of half time: it compares the weights without a search that
     levels them."""
     curve: dict[str, int]
-    """Games against the opponents that draw the curve, at each kept step."""
+    """Games against the opponents of the curve, at each kept step."""
     marks: tuple[Mark, ...]
     greedy_games: int = 0
-    """Of greedy play against that of half time; backgammon alone, where it comes near a search."""
+    """Of greedy play against that of half time; only backgammon, where it is close to a search."""
     judged: int = 0
-    """Decisions that GnuBG judges, in each way to play; backgammon alone."""
+    """Decisions that GnuBG judges, for each way to play; only backgammon."""
     curve_judged: int = 0
-    """The same at each kept step, searching."""
+    """The same at each kept step, with search."""
     perfect_moves: bool = False
-    """Whether a solver's positions tell how often a move is perfect: Connect Four alone."""
+    """Whether to measure perfect moves on solved positions; only Connect Four."""
 
 
 GNUBG_0_ERROR = 1.38
-"""By `zerofleet judge gnubg-0 --decisions 3000 --seed 1`: 1.21 to 1.55 (95 %), of 150 games."""
+"""From `zerofleet judge gnubg-0 --decisions 3000 --seed 1`: 1.21 to 1.55 (95 %), 150 games."""
 
 PLANS = {
     "connect4": Plan(

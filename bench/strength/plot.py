@@ -1,10 +1,10 @@
-"""Draws what rate.py measured, and writes the page about it.
+"""Plots the results of rate.py and writes docs/strength.md.
 
     .venv/bin/python bench/strength/plot.py [--results FOLDER] [--docs FOLDER]
 
-Takes the newest result of each variant, bench/results/strength-VARIANT-DATE.json; those without
-measurements of rate.py are left alone. Writes docs/strength/VARIANT.svg and docs/strength.md. The
-ground is transparent and text grey, so that plots can be read on light and on dark pages.
+Takes the newest result of each variant, bench/results/strength-VARIANT-DATE.json, and ignores those
+without measurements of rate.py. Writes docs/strength/VARIANT.svg and docs/strength.md. The
+background is transparent and text is grey, so plots are readable on light and dark pages.
 """
 
 import argparse
@@ -23,9 +23,9 @@ ROOT = Path(__file__).parents[2]
 GREY = "#808080"
 COLOURS = ("#3b82c4", "#d9782d", "#2f9e77")
 LABEL_GAP = 0.06
-"""Between two labels at the right, as a share of the height."""
+"""Between two labels at the right, as a fraction of the height."""
 
-# Letters as shapes look the same everywhere; the salt makes the same file of the same numbers.
+# Text as paths looks the same everywhere; a fixed salt makes the output deterministic.
 matplotlib.rcParams |= {"svg.fonttype": "path", "svg.hashsalt": "zerofleet", "font.size": 9}
 
 
@@ -76,7 +76,7 @@ def draw(result, path):
         for mark in plan.marks:
             if mark.series == name:
                 axes.axhline(mark.value, color=colour, linewidth=1, linestyle=":")
-                # At the left: there no curve has come so far.
+                # At the left, where no curve has reached it yet.
                 at = (longest / 100, mark.value)
                 axes.annotate(mark.text, at, color=colour, fontsize=8, va="bottom")
     put_labels(axes, ends)
@@ -97,7 +97,7 @@ def bare_axes(figure):
 
 
 def set_scale(axes, plan):
-    """Shares from 0 to 100 %; errors, which fall by a hundred times, by their logarithm."""
+    """Scores from 0 to 100 %; error rates, which fall a hundredfold, on a log scale."""
     if plan.judged:
         axes.set_yscale("log")
         axes.set_ylim(1, 300)
@@ -112,7 +112,7 @@ def set_scale(axes, plan):
 
 
 def put_labels(axes, ends):
-    """The names of series beside their ends, pushed apart where they would overlap."""
+    """Labels the curves at their ends, moved apart where they would overlap."""
     to_share = axes.transData + axes.transAxes.inverted()
     lowest = -1.0
     for value, name, colour in sorted(ends):

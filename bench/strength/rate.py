@@ -1,11 +1,11 @@
-"""Measures how strong a run is: its newest weights, and with --curve all that it has kept.
+"""Measures the strength of a run: its newest weights, and with --curve all kept ones.
 
     .venv/bin/python bench/strength/rate.py RUN [--curve | --only-curve] \\
       [--games playout-5000=200] [--out FILE]
 
-Writes bench/results/strength-VARIANT-DATE.json, each measurement as soon as it is over; started
-again, it goes on with the file of the same run and step. What is measured is in plan.py. Matches
-are paired, intervals are 95 %.
+Writes each measurement to bench/results/strength-VARIANT-DATE.json as soon as it ends; started
+again, it resumes the file of the same run and step. plan.py lists the measurements. Matches are
+paired, intervals are 95 %.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from recording import facts, result_path
 
 RESULTS = Path(__file__).parents[1] / "results"
 WITHOUT_SEARCH = {"sims=0": "policy", "greedy": "greedy"}
-"""By which --games names matches of these ways to play, against the same of half time."""
+"""Names for --games of matches without search against half time."""
 
 
 def main():
@@ -45,15 +45,15 @@ def main():
         action="append",
         default=[],
         metavar="[OPPONENT=]N",
-        help="of every match, or against one opponent (random, self, …); half=N: against half "
-        "time; policy=N, greedy=N: the same by policy alone or by greedy play; judge=N: decisions; "
-        "0 leaves it out. May be repeated, the last that fits counts",
+        help="games of every match, or against one opponent (random, self, …); half=N: against "
+        "half time; policy=N, greedy=N: the same by policy alone or greedy play; judge=N: "
+        "decisions; 0 skips it. Repeatable; the last match wins",
     )
     steps = parser.add_mutually_exclusive_group()
     steps.add_argument("--curve", action="store_true", help="measure all kept weights too")
     steps.add_argument("--only-curve", action="store_true", help="all kept weights but the newest")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="the result; one that exists is gone on with")
+    parser.add_argument("--out", type=Path, help="the result file; an existing one is resumed")
     given = parser.parse_args()
     try:
         rate(given)
@@ -66,7 +66,7 @@ def rate(given):
     game = run.game()
     variant = f"{game.name}-{game.options['size']}" if game.name == "gomoku" else game.name
     if variant not in PLANS:
-        raise BadText(f"{variant} has no plan; there is one for: {', '.join(PLANS)}")
+        raise BadText(f"{variant} has no plan; variants with one: {', '.join(PLANS)}")
     plan, history = PLANS[variant], History(run)
     simulations = given.simulations or plan.simulations
     wanted = []
@@ -80,7 +80,7 @@ def rate(given):
     for number, measurement in enumerate(wanted, start=1):
         said = f"[{number}/{len(wanted)}] {measurement.title}"
         if result.has(measurement, given.seed):
-            print(f"{said}: there already")
+            print(f"{said}: already measured")
             continue
         start = time.perf_counter()
         found = measure(run, game, measurement, given.seed)
@@ -97,18 +97,18 @@ def rate(given):
 
 
 def half_time(history):
-    """The step of half time, or None, said aloud."""
+    """The step of half time; None, with a message, if no weights are near it."""
     half = history.half_time_step()
     if half is None:
         print(
-            "half time is left out: no weights of between a third and two thirds of the time; "
+            "half time is skipped: no weights between a third and two thirds of the time; "
             "train with train.keep_all_weights=true and train.checkpoint_every_minutes=1"
         )
     return half
 
 
 def with_count(measurement, texts):
-    """With the number of games or decisions that was asked for."""
+    """The measurement with the number of games or decisions from --games."""
     name = name_of(measurement)
     for text in texts:
         whose, equals, count = text.rpartition("=")
@@ -120,7 +120,7 @@ def with_count(measurement, texts):
 
 
 def name_of(measurement):
-    """By which --games names it."""
+    """Its name in --games."""
     if measurement.kind == "judge":
         return "judge"
     if measurement.how in WITHOUT_SEARCH:
@@ -131,7 +131,7 @@ def name_of(measurement):
 
 
 class Result:
-    """A file of measurements, written anew after each."""
+    """A file of measurements, rewritten after each."""
 
     def __init__(self, path, run, variant, history):
         network, step = load_network(run.name)
@@ -152,7 +152,7 @@ class Result:
                 raise Inconsistent(f"{self.path} is of another run or step; use another --out")
 
     def has(self, measurement, seed):
-        """By this commit; a result that is tracked makes the checkout dirty by itself."""
+        """Whether this commit measured it; a tracked result file makes the checkout dirty."""
         wanted = asdict(measurement) | {"seed": seed}
         return any(
             commit_of(record, self._content).removesuffix("-dirty")
@@ -175,7 +175,7 @@ def earlier_result(run, variant, step):
 
 
 def weights_of(content):
-    """Which weights a result is of. Its words about the network may be of an earlier version."""
+    """The run and step of a result. Its description of the network may be outdated."""
     about = content.get("run", {})
     return about.get("id"), about.get("step")
 
@@ -184,7 +184,7 @@ def weights_of(content):
 
 
 def measure(run, game, wanted, seed):
-    """What came of one measurement, ready for JSON."""
+    """Makes one measurement; the result is ready for JSON."""
     player = f"run:{run.name}@{wanted.step},{wanted.how}"
     with games_progress() as show:
         if wanted.kind == "match":

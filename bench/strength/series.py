@@ -1,4 +1,4 @@
-"""What is in a result of rate.py: its curves, strength over the minutes of a run."""
+"""The curves in a result of rate.py: strength over minutes of training."""
 
 from dataclasses import dataclass
 
@@ -18,19 +18,19 @@ class Point:
 
 
 def search_of(result):
-    """How the searching player of the newest weights played: sims=200."""
+    """The search budget of the newest weights: sims=200."""
     ways = [each["how"] for each in result["measured"] if each["step"] == result["run"]["step"]]
     return next(how for how in ways if how not in ("sims=0", "greedy"))
 
 
 def commit_of(record, result):
-    """Which commit measured it: where the record has none, the one that began the result."""
+    """The commit of a measurement; the result's first commit if the record has none."""
     return record.get("commit", result["commit"])
 
 
 def curves(result):
-    """Points by the name of their series, in order of time: the series with marks, and those that
-    the plan draws. Of two measurements of the same the larger one counts."""
+    """Points by series, in order of time: the series with marks and those of the plan's curve. Of
+    two measurements of the same series and step the larger one counts."""
     plan = PLANS[result["variant"]]
     names = dict.fromkeys([*(mark.series for mark in plan.marks), *plan.curve])
     search = search_of(result)
@@ -47,7 +47,7 @@ def curves(result):
 
 
 def named_values(record):
-    """The points that a measurement gives, each with the name of its series."""
+    """The points of a measurement, each with the name of its series."""
     if record["kind"] == "perfect":
         for kind, share in record["perfect"].items():
             yield kind, point(record, share, "score")

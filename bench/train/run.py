@@ -1,12 +1,12 @@
-"""Where the time of a training run goes, per game, and how near self-play comes to bare inference.
+"""Time budget of a training run per game, and self-play throughput over bare inference.
 
     .venv/bin/python bench/train/run.py [--seconds 60] [--games connect4 gomoku] [--no-record]
 
-Each game is trained from nothing with its preset `fast` in a folder that is thrown away; what comes
-before the first training step is left out. Shares are of the worker's thread (search, inference,
-waiting) and of the trainer's (training, waiting). The last column is self-play's inferences per
-second, while it was allowed to play, over what the bare evaluator gives at the same batch size. Two
-cores share more than they seem to, so beside the bare evaluator a process trains, as in the run.
+Trains each game from scratch with its preset `fast` in a temporary folder; the time before the
+first training step is excluded. Columns are fractions of the worker thread (search, inference,
+waiting) and of the trainer thread (training, waiting). The last column is self-play's inferences/s,
+while it may play, over those of the bare evaluator at the same batch size. Cores share caches and
+power, so a process trains beside the bare evaluator, as in the run.
 """
 
 import argparse
@@ -29,11 +29,11 @@ from recording import record
 
 NO_RATING = ["rating.interval_minutes=0", "rating.final_games=0", "rating.opponents=[]"]
 START_S = 8.0
-"""Within which a process that trains is up."""
+"""Startup time of the training process."""
 
 
-def train_for_ever(game, preset, options, batch_size):
-    """Makes steps on made-up samples, as long as it is let."""
+def train_forever(game, preset, options, batch_size):
+    """Trains on random samples until terminated."""
     torch.set_num_threads(1)
     network = nets.build(game_of(game), preset, **options)
     rows = torch.randint(0, 2, (batch_size, network.spec.observation_bytes), dtype=torch.uint8)
@@ -50,8 +50,8 @@ def game_of(config):
     return zf.games.get(config.name, **config.options)
 
 
-def bare_rate(run, config, seconds):
-    """Inferences per second of the run's evaluator alone, on observations of its custom game."""
+def bare_inferences_per_s(run, config, seconds):
+    """Throughput of the run's evaluator alone, on observations of its game."""
     evaluator = zf.load(run)
     game = game_of(config.game)
     (data,) = zf.selfplay.play(game, "hash", num_episodes=1, num_simulations=4)
@@ -60,7 +60,7 @@ def bare_rate(run, config, seconds):
     batch = np.resize(rows, (batch_size, rows.shape[1]))
     network = config.network
     beside = multiprocessing.get_context("spawn").Process(
-        target=train_for_ever,
+        target=train_forever,
         args=(config.game, network.preset, network.options, config.train.batch_size),
         daemon=True,
     )
@@ -70,23 +70,23 @@ def bare_rate(run, config, seconds):
     while time.perf_counter() - start < seconds:
         evaluator(batch)
         num_batches += 1
-    rate = num_batches * batch_size / (time.perf_counter() - start)
+    per_s = num_batches * batch_size / (time.perf_counter() - start)
     beside.terminate()
     beside.join()
-    return rate
+    return per_s
 
 
 def measure(game, seconds):
-    """Trains for so long, then reads what the run wrote about itself."""
+    """Trains for `seconds`, then reads the metrics of the run."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ZEROFLEET_RUNS"] = folder
         run = zf.train(game, preset="fast", run="r", minutes=seconds / 60, settings=NO_RATING)
         records = [each for each in metrics.read(run.folder) if each["kind"] == "status"]
         config = read(run.config_path)
-        bare = bare_rate("r", config, seconds=4)
+        bare = bare_inferences_per_s("r", config, seconds=4)
     trained = [each for each in records if each["step"] > 0]
     if len(trained) < 2:
-        sys.exit(f"{game}: {seconds:g} s are too few to see it train; give more --seconds")
+        sys.exit(f"{game}: no training within {seconds:g} s; use a larger --seconds")
     first, last = trained[0], trained[-1]
     wall_s = last["elapsed_s"] - first["elapsed_s"]
 

@@ -37,7 +37,7 @@ def test_it_lists_by_names_and_by_goals():
 def test_a_name_that_nothing_has_is_refused_by_its_name():
     refused = ran_script(SCRIPT, "--list", "--only", "goals", "overlap chess *")
     assert refused.returncode == 2
-    assert "nothing is called overlap chess *; see --list" in refused.stderr
+    assert "no measurement matches overlap chess *; see --list" in refused.stderr
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA GPU here")

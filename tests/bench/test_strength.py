@@ -68,7 +68,7 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
     ]
     assert sorted(curve) == [(0, 0), (40, 2), (100, 4)]
     again = ran("rate.py", *quick, runs=runs)
-    assert again.count(": there already") == len(result["measured"]) == 12
+    assert again.count(": already measured") == len(result["measured"]) == 12
     assert out.read_text() == text
 
     ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
@@ -85,10 +85,10 @@ def test_a_result_of_an_earlier_version_is_gone_on_with(runs: Path, tmp_path: Pa
         del record["commit"]
     result["run"]["network"] = "board (num_blocks=1 channels=8)"
     out.write_text(json.dumps(result))
-    assert ran("rate.py", *quick, runs=runs).count(": there already") == 3
+    assert ran("rate.py", *quick, runs=runs).count(": already measured") == 3
 
     said = ran("rate.py", *quick, "--only-curve", runs=runs)
-    assert "there already" not in said
+    assert "already measured" not in said
     added = json.loads(out.read_text())["measured"][3:]
     assert [each["step"] for each in added] == [0, 40]
 

@@ -55,5 +55,5 @@ def test_games_a_second_are_those_that_end_where_many_do(selfplay):
 
 def test_a_window_that_is_too_short_says_so(whole_games):
     assert whole_games.caution(1.0, 3.0) == {}
-    assert "19% of the way" in whole_games.caution(0.19, 3.0)["caution"]
+    assert "19% of an even spread" in whole_games.caution(0.19, 3.0)["caution"]
     assert "0.5 decisions" in whole_games.caution(1.0, 0.5)["caution"]
