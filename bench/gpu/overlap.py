@@ -189,11 +189,11 @@ def measure_run(settings, seconds, rows_to_fill):
 def trained(unit, did, whole, rows_per_position):
     """Throughput of training concurrent with self-play, and the shares of time."""
     positions_per_s = did["simulations"] / whole.simulations_of_a_decision
-    samples_per_row = did["samples"] / positions_per_s
+    samples_per_position = did["samples"] / positions_per_s
     found = {
         "samples_per_s": did["samples"],
-        "samples_per_row": samples_per_row,
-        "samples_per_position": samples_per_row * rows_per_position,
+        "samples_per_position": samples_per_position,
+        "samples_per_row": samples_per_position / rows_per_position,
         "training_busy_share": did["training_s"],
         "intake_share": did["intake_s"],
         "waiting_for_search_share": did["search_s"],

@@ -57,3 +57,16 @@ def test_a_window_that_is_too_short_says_so(whole_games):
     assert whole_games.caution(1.0, 3.0) == {}
     assert "19% of an even spread" in whole_games.caution(0.19, 3.0)["caution"]
     assert "0.5 decisions" in whole_games.caution(1.0, 0.5)["caution"]
+
+
+def test_samples_per_row_are_fewer_than_samples_per_position_where_a_position_gives_two_rows(
+    monkeypatch: pytest.MonkeyPatch, whole_games: ModuleType
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    overlap = importlib.import_module("gpu.overlap")
+    per_s = {"simulations": 10, "samples": 8}
+    per_s |= dict.fromkeys(["training_s", "intake_s", "search_s", "busy_s"], 0)
+    game = whole_games.GameSize(decisions=10, simulations=100, leaves=100)
+    found = overlap.trained("by_rows", per_s, game, rows_per_position=2)
+    assert found["samples_per_position_by_rows"] == 8
+    assert found["samples_per_row_by_rows"] == 4
