@@ -61,7 +61,7 @@ class PythonGame {
 
     Mover to_move() const {
         const nanobind::object given = held_->attr("to_move");
-        int mover;
+        int mover = 0;
         if (!nanobind::try_cast(given, mover) || mover < 0 || mover > kOver)
             fault("to_move must be 0, 1, zerofleet.CHANCE or zerofleet.OVER, got " + repr(given));
         return Mover(mover);

@@ -32,7 +32,7 @@ inline Described from_python(nanobind::handle value, const std::string& place) {
     if (nb::isinstance<nb::str>(value)) return nb::str(value).c_str();
     if (PyIndex_Check(value.ptr())) {
         const nb::object number = nb::steal(PyNumber_Index(value.ptr()));
-        int64_t fits;
+        int64_t fits = 0;
         if (number.is_valid() && nb::try_cast(number, fits)) return fits;
         PyErr_Clear();
     }

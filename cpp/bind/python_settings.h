@@ -13,9 +13,9 @@ using Settings = nanobind::typed<nanobind::dict, nanobind::str, nanobind::object
 inline SettingValue setting_value(nanobind::handle value) {
     namespace nb = nanobind;
     if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
-    int64_t whole;
+    int64_t whole = 0;
     if (nb::try_cast(value, whole)) return whole;
-    double number;
+    double number = 0;
     if (nb::try_cast(value, number)) return number;
     return std::string(nb::str(value).c_str());
 }
