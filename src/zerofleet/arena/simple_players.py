@@ -41,7 +41,7 @@ class GreedyPlayer(Player):
         self.name = name
         self._values_of = values_of
 
-    # R ends of turns, P positions, A actions, D samples of hidden information.
+    # R afterstates, P positions, A actions, D samples of hidden information.
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
         ends = afterstates(positions, seeds, NUM_DRAWS)
         values_R = np.where(
