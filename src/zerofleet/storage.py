@@ -104,19 +104,16 @@ def sync_folder(folder: Path) -> None:
 class Disk:
     """All writes of a run go through here, from any thread.
 
-    Once `is_stopping` returns True, a write does not wait for space but raises DiskFull. `on_full`
-    is called when a thread starts to wait.
+    Once `is_stopping` returns True, a write does not wait for space but raises DiskFull.
     """
 
     def __init__(
-        self,
-        say: Callable[[str], None] = print,
-        is_stopping: Callable[[], bool] = lambda: False,
-        on_full: Callable[[], None] = lambda: None,
+        self, say: Callable[[str], None] = print, is_stopping: Callable[[], bool] = lambda: False
     ) -> None:
+        self.on_full: Callable[[], None] = lambda: None
+        """Called when a thread starts to wait."""
         self._say = say
         self._is_stopping = is_stopping
-        self._on_full = on_full
         self._waiting: set[int] = set()
         """Threads that wait for space."""
 
@@ -137,7 +134,7 @@ class Disk:
                     )
                 if thread not in self._waiting:
                     self._waiting.add(thread)
-                    self._on_full()
+                    self.on_full()
                     self._say(f"paused: {fault}; trying again every {RETRY_S:g} s")
                 self._pause()
         finally:

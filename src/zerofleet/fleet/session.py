@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from zerofleet import _core, nets
-from zerofleet.bus import MemoryBus, Pace
+from zerofleet.bus import MemoryBus
 from zerofleet.config import Config
 from zerofleet.errors import BadBytes, Unsupported
 from zerofleet.fleet.callbacks import Callbacks, step_callback, version_callback
@@ -33,6 +33,7 @@ from zerofleet.training import (
     RunCounters,
     Trainer,
     TrainingLoop,
+    WeightsPublisher,
     set_up_torch,
     train_together,
 )
@@ -68,7 +69,7 @@ class Session:
         # Shared by the roles.
         self.bus = MemoryBus()
         self.graceful_stop = GracefulStop()
-        self.disk = Disk(screen.say, lambda: self.graceful_stop.requested, self._pause)
+        self.disk = Disk(screen.say, lambda: self.graceful_stop.requested)
         network = nets.build(self.game, config.network.preset, **config.network.options)
         self._keep_graph(network)
         self.started_s = time.monotonic()
@@ -99,6 +100,8 @@ class Session:
             disk=self.disk,
             settings=config.train,
             counters=RunCounters(self._count_start(state["num_starts"]), state["num_rounds"]),
+            # In lockstep, one thread plays and trains: it hands the weights over itself.
+            publisher=None if config.run.deterministic else WeightsPublisher(self.bus, self.fail),
             # In lockstep, reports come after rounds, which are reproducible.
             report_interval_s=math.inf if config.run.deterministic else REPORT_INTERVAL_S,
         )
@@ -223,10 +226,6 @@ class Session:
         elapsed_s = time.monotonic() - self.started_s
         values = status_values(elapsed_s, self.loop, workers, self.game.max_plies)
         self.metrics.append("status", self.loop.step_count, values | gpu_values(self.gauges))
-
-    def _pause(self) -> None:
-        """Pauses self-play while the disk is full, until the trainer sets a pace again."""
-        self.bus.set_pace(Pace(rows_inserted=0, rows_allowed=0, paused="the disk is full"))
 
     # ---- the end
 

@@ -2,7 +2,7 @@
 
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.data_parallel import ProcessLost, train_together
-from zerofleet.training.loop import RunCounters, TrainingLoop
+from zerofleet.training.loop import RunCounters, TrainingLoop, WeightsPublisher
 from zerofleet.training.loss import (
     LossTerm,
     PackedBatch,
@@ -28,6 +28,7 @@ __all__ = [
     "Trainer",
     "TrainingLoop",
     "Unpacker",
+    "WeightsPublisher",
     "compute_losses",
     "find_loss_terms",
     "register_loss_term",

@@ -51,6 +51,8 @@ class TrainingLoop:
     disk: Disk
     settings: TrainConfig
     counters: RunCounters
+    publisher: "WeightsPublisher | None" = None
+    """Gives published weights to workers; None where nobody receives them from the bus."""
     report_interval_s: float = REPORT_INTERVAL_S
     on_step: Callable[[StepReport], None] | None = None
     """Gets the report of each step, and so waits for it."""
@@ -60,7 +62,7 @@ class TrainingLoop:
     last_losses: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._publisher = WeightsPublisher(self.bus)
+        self.disk.on_full = self.set_pace
         self._unwritten: list[StepReport] = []
         self._reported_at_s = time.monotonic()
         self._saved_at_s = time.monotonic()
@@ -140,7 +142,8 @@ class TrainingLoop:
     def publish(self) -> dict[str, Tensor]:
         """Publishes the EMA for self-play; its version is the step."""
         weights = self.trainer.copy_ema()
-        self._publisher.publish(self.step_count, weights)
+        if self.publisher is not None:
+            self.publisher.publish(self.step_count, weights)
         return weights
 
     def keep_weights(self) -> None:
@@ -181,10 +184,12 @@ class WeightsPublisher:
     """Serialises and publishes weights in a thread of its own: the trainer does not wait for it.
 
     Of several versions that wait, only the newest is published. The thread ends when nothing waits.
+    `on_fault` is called in that thread if it fails.
     """
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, on_fault: Callable[[BaseException], None]) -> None:
         self._bus = bus
+        self._on_fault = on_fault
         self._lock = threading.Lock()
         self._waiting: tuple[int, dict[str, Tensor]] | None = None
         self._is_running = False
@@ -194,7 +199,13 @@ class WeightsPublisher:
             self._waiting = (step, tensors)
             if not self._is_running:
                 self._is_running = True
-                threading.Thread(target=self._run, name="publisher", daemon=True).start()
+                threading.Thread(target=self._run_guarded, name="publisher", daemon=True).start()
+
+    def _run_guarded(self) -> None:
+        try:
+            self._run()
+        except BaseException as fault:
+            self._on_fault(fault)
 
     def _run(self) -> None:
         while True:
