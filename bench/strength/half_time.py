@@ -17,8 +17,8 @@ def half_time_lines(result, newest):
     ways = {}
     for record in matches:
         ways.setdefault(standing(record), []).append(record["how"])
-    told = "; ".join(f"{' and '.join(how)} {where}" for where, how in ways.items())
-    lines = [f"Against its own half time (step {half:,}): {told}."]
+    results = "; ".join(f"{' and '.join(how)} {where}" for where, how in ways.items())
+    lines = [f"Against its own half time (step {half:,}): {results}."]
     return [*lines, *perfect_lines(result, half), ""]
 
 
@@ -35,6 +35,8 @@ def perfect_lines(result, half):
         if (record["kind"], record["step"], record["how"]) == ("perfect", half, search):
             shares = {mark: record["perfect"][mark.series]["score"] for mark in marks}
             if all(share > mark.value for mark, share in shares.items()):
-                told = ", ".join(f"{share:.1%} on {mark.series}" for mark, share in shares.items())
-                yield f"With {search} half time already passes the marks ({told}):"
+                scores = ", ".join(
+                    f"{share:.1%} on {mark.series}" for mark, share in shares.items()
+                )
+                yield f"With {search} half time already passes the marks ({scores}):"
                 yield "both are close to perfect play."

@@ -1,4 +1,7 @@
-"""The page docs/strength.md: the measurements of the newest run of each variant, as tables."""
+"""The page docs/strength.md: the measurements of the newest run of each variant, as tables, and of
+the weights in weights/ where they are of another run."""
+
+import json
 
 from half_time import half_time_lines
 from plan import PLANS, self_step
@@ -6,12 +9,12 @@ from series import ERROR, commit_of, named_values, search_of
 
 HEAD = """# Strength
 
-How strong runs became, measured on CPUs after training. Bands and brackets are 95 % intervals over
-pairs of games ([Arena](6-arena.md#matches)). A mark bounds the value itself; against its own
-weights a run passes when the whole interval is above 50 %.
+Strength of trained runs, measured on CPUs. Bands and brackets are 95 % intervals over pairs of
+games ([Arena](6-arena.md#matches)). A mark bounds the value itself; against its own weights a run
+passes when the whole interval is above 50 %.
 
-`bench/strength/rate.py` measures, `bench/strength/plot.py` draws and writes this page. The results
-are `bench/results/strength-*.json`; names that end in `h200` are of runs trained on one H200.
+`bench/strength/rate.py` measures, `bench/strength/plot.py` plots and writes this page. The results
+are in `bench/results/strength-*.json`; names that end in `h200` are runs trained on one H200.
 """
 TITLES = {
     "connect4": "Connect Four",
@@ -22,11 +25,12 @@ TITLES = {
 }
 
 
-def page_text(results):
-    return "\n".join([HEAD, *(section(result) for result in results.values())])
+def page_text(results, weights):
+    """`weights` is the folder of the shipped weights."""
+    return "\n".join([HEAD, *(section(result, weights) for result in results.values())])
 
 
-def section(result):
+def section(result, weights):
     """One variant: its run, its plot, and a row per measurement."""
     variant, run = result["variant"], result["run"]
     newest = [each for each in result["measured"] if each["step"] == run["step"]]
@@ -47,8 +51,30 @@ def section(result):
             "|---|---|---|---|---|---|",
             *rows,
             "",
+            *shipped_lines(weights / variant / "about.json", result),
         ]
     )
+
+
+def shipped_lines(path, result):
+    """The measurements of the shipped weights, where they are of another run."""
+    if not path.exists():
+        return []
+    about = json.loads(path.read_text())
+    if about["run_id"] == result["run"]["id"]:
+        return []
+    of_run = result | {"run": {"step": about["steps"]}, "measured": about["measured"]}
+    start = f", from {about['from']}" if "from" in about else ""
+    return [
+        f"The shipped weights are of another run: {about['minutes']:g} minutes, "
+        f"{about['games']:,} games,",
+        f"{about['steps']:,} steps{start}.",
+        "",
+        "| player | against | games | result | mark | |",
+        "|---|---|---|---|---|---|",
+        *(row for record in about["measured"] for row in rows_of(record, of_run)),
+        "",
+    ]
 
 
 def rows_of(record, result):

@@ -1,6 +1,6 @@
 """Plots the results of rate.py and writes docs/strength.md.
 
-    .venv/bin/python bench/strength/plot.py [--results FOLDER] [--docs FOLDER]
+    .venv/bin/python bench/strength/plot.py [--results FOLDER] [--docs FOLDER] [--weights FOLDER]
 
 Takes the newest result of each variant, bench/results/strength-VARIANT-DATE.json, and ignores those
 without measurements of rate.py. Writes docs/strength/VARIANT.svg and docs/strength.md. The
@@ -33,6 +33,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    parser.add_argument("--weights", type=Path, default=ROOT / "weights")
     given = parser.parse_args()
     results = newest_results(given.results)
     pictures = given.docs / "strength"
@@ -40,7 +41,7 @@ def main():
     for variant, result in results.items():
         draw(result, pictures / f"{variant}.svg")
         print(f"drew {pictures / f'{variant}.svg'}")
-    (given.docs / "strength.md").write_text(page_text(results))
+    (given.docs / "strength.md").write_text(page_text(results, given.weights))
 
 
 def newest_results(folder):

@@ -92,7 +92,7 @@ def rate(given):
             | found
             | spent
         )
-        print(f"{said}: {told(found)}", flush=True)
+        print(f"{said}: {result_text(found)}", flush=True)
     print(f"recorded in {result.path}")
 
 
@@ -217,7 +217,7 @@ def match_values(match):
     }
 
 
-def told(found):
+def result_text(found):
     """A result in a line."""
     if "perfect" in found:
         return ", ".join(f"{kind} {each['score']:.1%}" for kind, each in found["perfect"].items())
