@@ -13,13 +13,16 @@ CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 .PHONY: help venv test test-long test-sanitize test-arm64 wheel bench train format clean
 .PHONY: train-fast train-standard train-production
+.PHONY: fleet fleet-trainer fleet-workers fleet-rater fleet-monitor fleet-help
 .PHONY: docs
 .PHONY: lint test-cpp test-python test-wasm test-signatures
 
 help:
-	@echo 'make test             lint and all tests but the long ones; must pass before a commit'
+	@echo 'make test             lint and all tests except the long ones; must pass before a commit'
 	@echo 'make train            train and rate an agent in under 10 minutes: GAME=beastybar MINUTES=8'
 	@echo '                      with a given preset: make train-fast, train-standard, train-production'
+	@echo 'make fleet            the same as a fleet of local processes: GAME=beastybar MINUTES=8'
+	@echo '                      its roles one by one, on any machines: make fleet-help'
 	@echo
 	@echo 'make venv             create .venv with the package (editable) and the development tools'
 	@echo 'make lint             check formatting, style and types'
@@ -27,7 +30,7 @@ help:
 	@echo 'make test-python      run the Python tests'
 	@echo 'make test-wasm        build the core for WebAssembly and test it under node'
 	@echo 'make test-signatures  check that C++, Python and WebAssembly play identical games'
-	@echo 'make test-long        run the long tests, and 5 minutes of fuzzing'
+	@echo 'make test-long        run the long tests and 5 minutes of fuzzing'
 	@echo 'make test-sanitize    run the C++ tests under the address, undefined and thread sanitizers'
 	@echo 'make test-arm64       cross-compile the C++ tests and signatures and run them under qemu'
 	@echo 'make wheel            build a manylinux wheel in dist/ and test it in fresh environments'
@@ -38,12 +41,12 @@ help:
 
 # ---- building
 
-.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg
+.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg packages-fleet packages-monitoring
 packages-build packages-arm64: packages-%:
 	@PYTHON=$(PYTHON) scripts/install-debian-packages $*
 # Where these cannot be installed, the tests that need them are skipped by name; with ZEROFLEET_REQUIRE_TOOLS=1, as in
 # CI, that is an error.
-packages-wasm packages-gnubg: packages-%:
+packages-wasm packages-gnubg packages-fleet packages-monitoring: packages-%:
 	@scripts/install-debian-packages --optional $*
 # $(call where_wasm,COMMAND,TESTS) runs the command where WebAssembly can be built and run, else names the tests skipped.
 where_wasm = @if scripts/install-debian-packages --check wasm; then $1; else echo 'SKIPPED $2'; fi
@@ -74,7 +77,7 @@ build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm
 # ---- testing
 
 test: lint test-cpp test-python test-wasm test-signatures
-	@scripts/install-debian-packages --check gnubg wasm || echo 'passed, without the tests named SKIPPED above'
+	@scripts/install-debian-packages --check fleet gnubg wasm || echo 'passed, without the tests named SKIPPED above'
 
 lint: venv
 	$(BIN)/ruff check
@@ -88,8 +91,8 @@ test-cpp: | packages-build
 	build/native/zerofleet_tests
 
 # Torch is loaded, and takes a GiB, in each process.
-test-python: venv | packages-gnubg
-	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped
+test-python: venv | packages-gnubg packages-fleet
+	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped --durations=25
 
 WASM_TESTS := $(wildcard tests/wasm/*.test.mjs)
 test-wasm: wasm
@@ -104,9 +107,13 @@ test-signatures: venv test-cpp wasm
 	  '$(BIN)/python -m zerofleet.signature'
 	$(call where_wasm,scripts/check-signatures 'node tests/wasm/signature.mjs',tests/wasm/signature.mjs)
 
-test-long: venv | packages-gnubg
+test-long: venv .venv/.ray | packages-gnubg packages-fleet packages-monitoring
 	$(BIN)/pytest -m long
 	scripts/fuzz 300
+
+.venv/.ray: constraints.txt | venv
+	$(BIN)/pip install -q -c constraints.txt ray
+	touch $@
 
 # Tests that start threads are in the test suite "threads".
 test-sanitize: | packages-build
@@ -151,6 +158,48 @@ train: venv
 
 train-fast train-standard train-production: train-%:
 	$(MAKE) train PRESET=$*
+
+# `make fleet-help` explains these. RUN is the run's name, by default the one that `make train` would use; REDIS an
+# address without a password, by default REDIS_URL, else the Redis of `make fleet` on this machine.
+RUN ?=
+REDIS ?=
+fleet_run = --run $(or $(RUN),$(error name the run: make $@ RUN=c4))
+fleet_redis = $(if $(REDIS),--redis $(REDIS))
+fleet_file = $(if $(findstring .,$(GAME)),--game $(GAME))
+fleet_game = $(GAME) $(if $(PRESET),--preset $(PRESET)) $(if $(RUN),--run $(RUN)) $(fleet_redis) \
+  $(if $(MINUTES),--minutes $(MINUTES))
+
+fleet: venv | packages-fleet
+	$(BIN)/zerofleet fleet local $(fleet_game)
+
+# Until Ctrl-C, unless MINUTES is set: workers elsewhere depend on it.
+fleet-trainer: MINUTES =
+fleet-trainer: venv
+	$(BIN)/zerofleet trainer $(fleet_game)
+
+fleet-workers: venv
+	$(BIN)/zerofleet worker $(fleet_run) $(fleet_redis) $(fleet_file)
+
+fleet-rater: venv
+	$(BIN)/zerofleet rater $(fleet_run) $(fleet_redis) $(fleet_file)
+
+fleet-monitor: venv
+	$(BIN)/zerofleet monitor $(fleet_run) $(fleet_redis)
+
+fleet-help:
+	@echo 'make fleet            Redis, a trainer, workers and a rater on this machine, for MINUTES=8; Ctrl-C ends all'
+	@echo
+	@echo 'Or each role by itself, on any machine that reaches Redis; see docs/8-fleet.md:'
+	@echo 'make fleet-trainer    train GAME with PRESET from the games that workers send, until Ctrl-C or MINUTES'
+	@echo 'make fleet-workers    play games for RUN: one process per GPU, else one per core'
+	@echo 'make fleet-rater      play rating games for RUN'
+	@echo 'make fleet-monitor    show RUN live: its roles, throughput, queue, weights; ? lists the keys, q leaves'
+	@echo
+	@echo 'RUN=c4                    the name of the run; the trainer has a default, GAME-PRESET'
+	@echo 'GAME=connect4             for the trainer; the file of a custom game for workers and raters too'
+	@echo 'PRESET=fast               for the trainer; default: the one that fits its machine'
+	@echo 'REDIS=redis://HOST:6379   default: $$REDIS_URL, else the Redis that make fleet started here'
+	@echo 'Passwords come from REDIS_PASSWORD or from the file REDIS_PASSWORD_FILE, never from the command line.'
 
 format: venv
 	$(BIN)/ruff check --fix-only

@@ -25,6 +25,10 @@ def commit():
     return subprocess.run(git, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
+STARTED_AT = commit()
+"""A long measurement records the commit at which it began."""
+
+
 def gpu():
     """The machine's NVIDIA GPUs, if any."""
     if shutil.which("nvidia-smi") is None:
@@ -38,7 +42,7 @@ def facts(command):
     """Date, commit, command and hardware of a measurement."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
+        "commit": STARTED_AT,
         "command": command,
         "processor": processor(),
         "cores": os.cpu_count(),

@@ -1,4 +1,4 @@
-"""What all Python tests share."""
+"""Shared by all Python tests."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_this_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Games in C++ are compiled anew, but once for all tests, and not into the user's cache."""
+    """Games in C++ are compiled once for all tests, and not into the user's cache."""
     base = tmp_path_factory.getbasetemp()
-    # The workers of pytest -n have folders of their own below the one of the session.
+    # The workers of pytest -n have their own folders below that of the session.
     session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEROFLEET_CACHE", str(session / "cache"))

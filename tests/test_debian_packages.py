@@ -45,7 +45,9 @@ def test_without_apt_packages_that_are_required_are_a_failure(
     )
 
 
-def test_what_is_installed_is_said_first_and_only_what_is_missing_is(tmp_path: Path) -> None:
+def test_packages_to_install_are_printed_first_and_only_missing_ones_are_installed(
+    tmp_path: Path,
+) -> None:
     put(tmp_path, "id", "echo 0")
     put(tmp_path, "node", "exit 1")  # that it is there is enough
     put(tmp_path, "apt-get", 'echo "apt-get $*"')

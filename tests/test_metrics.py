@@ -1,4 +1,4 @@
-"""The log of metrics, and what is shown of it."""
+"""The metrics log and its sinks."""
 
 import json
 import math
@@ -21,19 +21,19 @@ from zerofleet.storage import Disk
 
 
 class Kept:
-    """A sink that remembers what it was told."""
+    """A sink that remembers its calls."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
 
     def write(self, record: Record) -> None:
-        self.told.append(record)
+        self.calls.append(record)
 
     def rewind(self, step: int) -> None:
-        self.told.append(("rewind", step))
+        self.calls.append(("rewind", step))
 
     def close(self) -> None:
-        self.told.append("close")
+        self.calls.append("close")
 
 
 def lines(folder: Path) -> list[str]:
@@ -140,7 +140,7 @@ def test_where_a_line_has_no_room_nothing_of_it_is_left(tmp_path: Path) -> None:
         with no_file_longer_than(len(before) + 5), pytest.raises(DiskFull, match="too large"):
             log.append("train", 2, {})
         assert (tmp_path / "metrics.jsonl").read_bytes() == before
-        assert len(sink.told) == 1
+        assert len(sink.calls) == 1
         log.append("train", 2, {})
     assert [record["step"] for record in metrics.read(tmp_path)] == [1, 2]
 
@@ -180,7 +180,7 @@ def test_rewinding_forgets_later_steps_for_good(tmp_path: Path) -> None:
         log.append("train", 3, {"again": 1})
     steps = [(record["step"], "again" in record) for record in metrics.read(tmp_path)]
     assert steps == [(1, False), (2, False), (2, False), (3, True)]
-    assert sink.told[5] == ("rewind", 2)
+    assert sink.calls[5] == ("rewind", 2)
 
 
 def test_a_rating_that_came_late_of_a_step_that_stays_is_not_forgotten(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_sinks_get_each_record_after_it_is_written_and_are_closed(tmp_path: Path
     sink = Kept()
     with MetricsLog(tmp_path, [sink]) as log:
         log.append("train", 1, {"loss": 2.0})
-    record, last = sink.told
+    record, last = sink.calls
     assert record["loss"] == 2.0
     assert last == "close"
 
@@ -261,16 +261,16 @@ class FakeWandb:
 
     def __init__(self, has_key: bool = True) -> None:
         self.has_key = has_key
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
 
     def init(self, **arguments: Any) -> SimpleNamespace:
         if not self.has_key:
             raise self.Error("No API key configured.")
-        self.told.append(arguments)
+        self.calls.append(arguments)
         return SimpleNamespace(
             define_metric=lambda name, step_metric: None,
-            log=self.told.append,
-            finish=lambda: self.told.append("finish"),
+            log=self.calls.append,
+            finish=lambda: self.calls.append("finish"),
         )
 
 
@@ -282,7 +282,7 @@ def test_wandb_gets_the_run_by_its_id_and_numbers_over_the_step(
     sinks = metrics.open_sinks(["wandb", "wandb"], tmp_path, "c4", "id7", {"a": 1})
     with MetricsLog(tmp_path, sinks) as log:
         log.append("train", 5, {"loss": 1.0, "side": "search"})
-    assert wandb.told == [
+    assert wandb.calls == [
         {
             "project": "zerofleet",
             "name": "c4",

@@ -1,4 +1,4 @@
-"""The cache folder: where it lies."""
+"""The location of the cache folder."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from zerofleet.storage import cache_folder
 
 
-def test_the_cache_lies_where_the_variable_says_or_in_the_users_cache(
+def test_the_cache_is_where_the_variable_says_or_in_the_users_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

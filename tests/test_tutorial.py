@@ -1,6 +1,6 @@
 """The tutorial docs/7-custom-games.md does what it says: its files and blocks, as they stand.
 
-Only the times of training are replaced, by so many steps, so that a busy machine learns as much.
+Only the training times are replaced, by numbers of steps, so that a busy machine learns as much.
 """
 
 import os
@@ -32,7 +32,7 @@ def run(command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 
-def test_the_tutorial_ends_with_a_player_that_beats_random_and_knows_the_truth(
+def test_the_tutorial_ends_with_a_player_that_beats_random_and_keeps_won_positions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The project uses the field's words: none of the names and phrases that it once had instead.
+"""The project uses the field's words, not paraphrases of them.
 
 Ordinary words (average, rate, deal, found, told) stay where they mean the ordinary thing. A phrase
 is found across lines and comment marks too.

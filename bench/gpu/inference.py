@@ -14,6 +14,7 @@ import zerofleet as zf
 from zerofleet import nets
 from zerofleet.infer import CudaEvaluator
 from zerofleet.infer.calibration import NUM_SLOTS, throughput_of
+from zerofleet.nets.network import FINAL_STD
 
 PRESETS = {
     "beastybar": ["large", "cards-medium", "cards-small", "places-large", "places-medium"],
@@ -65,7 +66,7 @@ def network_of(game_name, preset):
         module
         for module in network.modules()
         if isinstance(module, (torch.nn.Linear, torch.nn.Conv2d))
-        and module.weight.std() < 1.25 * nets.layers.FINAL_STD
+        and module.weight.std() < 1.25 * FINAL_STD
     ]
     with torch.no_grad():
         logits = network(torch.from_numpy(batch_of(game_name, 64))).policy_logits_BA

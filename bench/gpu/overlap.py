@@ -140,7 +140,9 @@ def measure_run(settings, seconds, rows_to_fill):
         session = Session(settings, run, [], PlainScreen(), NO_CALLBACKS, stack)
         rows_per_position = fill(session.loop.replay, session.game, rows_to_fill)
         whole = size_of_a_game(session.game, settings.for_core())
-        feed = WeightsFeed(session.bus, session.loop.step_count, session.fail)
+        feed = WeightsFeed(
+            session.bus, session.loop.step_count, lambda: session.bus.stopping, session.fail
+        )
         worker = make_worker(session, feed, 0)
         session.bus.set_pace(Pace(rows_inserted=0, rows_allowed=0))  # never waits for the trainer
         num_groups, num_games = session.num_groups, session.games_per_group

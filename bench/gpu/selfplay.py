@@ -21,9 +21,10 @@ from gpu.whole_games import SEARCH_THREADS, size_of_a_game
 
 import zerofleet as zf
 from zerofleet import _core, config
-from zerofleet.bus import MemoryBus
+from zerofleet.bus import MemoryBus, Sender
 from zerofleet.infer.calibration import throughput_of
 from zerofleet.infer.devices import open_gauges
+from zerofleet.selfplay.outbox import DirectOutbox
 from zerofleet.selfplay.worker import WeightsFeed, Worker
 
 RANDOM = {
@@ -119,8 +120,13 @@ def measure_games(game, settings, pipeline, size, seconds):
     spread_share = spread(driver, game, NUM_GROUPS, size, whole.leaves)
     bus = MemoryBus()
     faults = []
-    feed = WeightsFeed(bus, pipeline.version, faults.append)
-    worker = Worker(0, driver, pipeline, bus, feed, faults.append)
+
+    def is_stopping():
+        return bus.stopping
+
+    feed = WeightsFeed(bus, pipeline.version, is_stopping, faults.append)
+    outbox = DirectOutbox(bus, Sender("bench", 0))
+    worker = Worker(driver, pipeline, outbox, feed, is_stopping, faults.append)
     worker.start()
     time.sleep(WARM_UP_S)
     bus.receive_episodes()

@@ -14,7 +14,7 @@ inline constexpr char kStandardLibrary[] = "libc++";
 #elif _GLIBCXX_USE_CXX11_ABI
 inline constexpr char kStandardLibrary[] = "libstdc++";
 #else
-inline constexpr char kStandardLibrary[] = "libstdc++ with the strings of before 2011";
+inline constexpr char kStandardLibrary[] = "libstdc++ with pre-2011 strings";
 #endif
 
 struct BuiltGame {

@@ -157,7 +157,7 @@ class GameOf final : public AnyGame {
     Result<std::unique_ptr<AnyPosition>> from_describe(const Described& described) const override {
         return hold(P::from_describe(options_, described));
     }
-    // For whoever has a position of the game's own class.
+    // For callers that have a position of the game's own class.
     std::unique_ptr<AnyPosition> hold(P position) const {
         return std::make_unique<PositionOf<P>>(std::move(position), shared_facts());
     }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <tuple>
 
 #include "bind/python_arrays.h"
@@ -154,6 +155,16 @@ Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGam
     return packed;
 }
 
+PyPackedRows to_python(PackedRows packed, const PyGame& game) {
+    const size_t num_bytes = size_t(game.core->facts().observation_bytes);
+    const size_t num_rows = packed.rows.size() / packed.layout.num_bytes();
+    const size_t num_finals = packed.final_observations.size() / num_bytes;
+    const size_t num_episodes = packed.num_rows.size();
+    return {to_numpy<2>(std::move(packed.rows), {num_rows, packed.layout.num_bytes()}),
+            to_numpy<1>(std::move(packed.num_rows), {num_episodes}),
+            to_numpy<2>(std::move(packed.final_observations), {num_finals, num_bytes})};
+}
+
 PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& episodes,
                        float value_lambda) {
     PackedRows packed(game.core->facts());
@@ -167,12 +178,96 @@ PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& ep
         }
         packed = value_or_raise(std::move(made));
     }
-    const size_t num_bytes = size_t(game.core->facts().observation_bytes);
-    const size_t num_rows = packed.rows.size() / packed.layout.num_bytes();
-    const size_t num_finals = packed.final_observations.size() / num_bytes;
-    return {to_numpy<2>(std::move(packed.rows), {num_rows, packed.layout.num_bytes()}),
-            to_numpy<1>(std::move(packed.num_rows), {episodes.size()}),
-            to_numpy<2>(std::move(packed.final_observations), {num_finals, num_bytes})};
+    return to_python(std::move(packed), game);
+}
+
+// Untrusted episodes after their check. Those with a fault have no rows.
+struct CheckedEpisodes {
+    explicit CheckedEpisodes(const Facts& facts) : packed(facts) {}
+
+    std::vector<std::string> faults;  // of each episode; empty where there is none
+    std::vector<std::pair<uint64_t, uint64_t>> ids;
+    std::vector<uint64_t> versions;  // the highest that played in it
+    PackedRows packed;
+};
+
+// The highest version of weights that an untrusted episode may name: the next one is above it.
+constexpr uint64_t kMaxVersion = uint64_t(1) << 48;
+
+// Decodes one and replays it into rows; returns what is wrong with it.
+Result<void> check(std::span<const uint8_t> bytes, std::optional<uint64_t> worker,
+                   const PyGame& game, float value_lambda, CheckedEpisodes& checked) {
+    const Result<Episode> episode = decode(bytes);
+    if (!episode) return episode.error();
+    if (worker && episode->worker != *worker)
+        return Error{Error::Kind::inconsistent,
+                     "it names worker " + std::to_string(episode->worker) + ", but its sender is " +
+                         std::to_string(*worker)};
+    const Result<TrainingRows> rows = game.core->training_rows(*episode, value_lambda);
+    if (!rows) return rows.error();
+    uint64_t version = 0;
+    for (const Event& event : episode->events) version = std::max(version, event.version);
+    if (version > kMaxVersion)
+        return Error{Error::Kind::inconsistent, "weights " + std::to_string(version) +
+                                                    " played in it; versions are at most " +
+                                                    std::to_string(kMaxVersion)};
+    checked.ids.emplace_back(episode->worker, episode->sequence);
+    checked.versions.push_back(version);
+    checked.packed.add(*rows);
+    return {};
+}
+
+// What a check says; also where a custom game's own code cannot cope with the episode.
+template <class Check>
+std::string fault_of(Check check) {
+    try {
+        const Result<void> good = check();
+        return good ? "" : good.error().text;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const nb::python_error& error) {  // rules in Python: the GIL is held
+        if (!error.matches(PyExc_Exception)) throw;
+        return nb::str(error.value()).c_str();
+    } catch (const std::exception& error) {
+        return std::string("the game's own code threw ") + error.what();
+    }
+}
+
+struct PyCheckedEpisodes {
+    std::vector<std::string> faults;
+    std::vector<std::pair<uint64_t, uint64_t>> ids;
+    std::vector<uint64_t> versions;
+    PyPackedRows packed;
+};
+
+// A fault may quote bytes of the episode that are no text.
+nb::list faults_of(const PyCheckedEpisodes& checked) {
+    nb::list texts;
+    for (const std::string& fault : checked.faults)
+        texts.append(nb::steal(
+            PyUnicode_DecodeUTF8(fault.data(), Py_ssize_t(fault.size()), "backslashreplace")));
+    return texts;
+}
+
+PyCheckedEpisodes check_episodes(const PyGame& game, const std::vector<nb::bytes>& episodes,
+                                 const std::vector<uint64_t>& workers, float value_lambda) {
+    if (!workers.empty() && workers.size() != episodes.size())
+        raise(Error{Error::Kind::inconsistent, std::to_string(episodes.size()) + " episodes of " +
+                                                   std::to_string(workers.size()) + " workers"});
+    std::vector<std::span<const uint8_t>> spans;
+    for (const nb::bytes& bytes : episodes) spans.push_back(span_of(bytes));
+    CheckedEpisodes checked = game.run_unlocked([&] {
+        CheckedEpisodes all(game.core->facts());
+        for (size_t i = 0; i < spans.size(); ++i) {
+            const auto worker =
+                workers.empty() ? std::nullopt : std::optional<uint64_t>(workers[i]);
+            all.faults.push_back(
+                fault_of([&] { return check(spans[i], worker, game, value_lambda, all); }));
+        }
+        return all;
+    });
+    return {std::move(checked.faults), std::move(checked.ids), std::move(checked.versions),
+            to_python(std::move(checked.packed), game)};
 }
 
 }  // namespace
@@ -212,6 +307,15 @@ void bind_episode(nb::module_& m) {
                 nb::rv_policy::automatic,
                 "[F, observation_bytes], two of each episode that has rows, by player.");
 
+    nb::class_<PyCheckedEpisodes>(m, "CheckedEpisodes",
+                                  "Untrusted episodes, checked. G of the E episodes are good.")
+        .def_prop_ro("faults", &faults_of, "[E], what is wrong with each; empty where it is good.",
+                     nb::sig("def faults(self) -> list[str]"))
+        .def_ro("ids", &PyCheckedEpisodes::ids, "[G], worker and sequence number.")
+        .def_ro("versions", &PyCheckedEpisodes::versions,
+                "[G], the highest version of weights that played.")
+        .def_ro("packed", &PyCheckedEpisodes::packed, "The rows of the G good ones.");
+
     nb::class_<PyRowLayout>(m, "RowLayout",
                             "The fields of a packed row, as numpy.dtype takes them.")
         .def_ro("names", &PyRowLayout::names)
@@ -232,7 +336,8 @@ void bind_episode(nb::module_& m) {
         .def_prop_ro("policy", &policy_of,
                      "The target: (action, probability), after a full search.")
         .def_prop_ro("outcomes_to_move", &outcomes_of,
-                     "Distribution over outcomes that the search found, the mover's view.")
+                     "Distribution over outcomes that the search found, the mover's view; before a "
+                     "roll, the turn-ahead value of the player about to roll.")
         .def_prop_ro(
             "surprise",
             [](const Event& event) { return float(event.surprise) / float(kSurpriseUnit); },
@@ -255,6 +360,14 @@ void bind_episode(nb::module_& m) {
             "The record of a game: game.new_position(seed), then these actions and chance "
             "outcomes, up to its end or to max_plies.")
         .def("encode", [](const Episode& episode) { return to_bytes(encode(episode)); })
+        .def(
+            "with_id",
+            [](Episode episode, uint64_t worker, uint64_t sequence) {
+                episode.worker = worker;
+                episode.sequence = sequence;
+                return episode;
+            },
+            "worker"_a, "sequence"_a, "The same game under another id.")
         .def_ro("game", &Episode::game)
         .def_ro("options", &Episode::options)
         .def_ro("worker", &Episode::worker)
@@ -280,6 +393,11 @@ void bind_episode(nb::module_& m) {
     m.def("pack_rows", &pack_rows, "game"_a, "episodes"_a, "value_lambda"_a = 0.0f,
           "Replays episodes into packed training rows. Releases the GIL, unless the rules are in "
           "Python.");
+    m.def("check_episodes", &check_episodes, "game"_a, "episodes"_a, "workers"_a,
+          "value_lambda"_a = 0.0f,
+          "Decodes untrusted episodes with bounds and replays them into packed training rows. With "
+          "`workers`, one per episode, an episode that names another one is at fault. Releases the "
+          "GIL, unless the rules are in Python.");
     m.def("row_layout", &row_layout, "game"_a, "The layout of a game's packed rows.");
 }
 

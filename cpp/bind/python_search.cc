@@ -254,12 +254,12 @@ void bind_search(nb::module_& m) {
         .def_ro("name", &SettingFacts::name)
         .def_ro("kind", &SettingFacts::kind, "int, float, bool or choice.")
         .def_ro("default", &SettingFacts::value)
-        .def_ro("least", &SettingFacts::least, "Of a number.")
-        .def_ro("most", &SettingFacts::most, "Of a number.")
-        .def_ro("above_least", &SettingFacts::above_least, "Then `least` itself is refused.")
+        .def_ro("min", &SettingFacts::min, "Of a number.")
+        .def_ro("max", &SettingFacts::max, "Of a number.")
+        .def_ro("exclusive_min", &SettingFacts::exclusive_min, "Then `min` itself is refused.")
         .def_ro("choices", &SettingFacts::choices, "Of a choice.")
         .def_ro("selfplay", &SettingFacts::selfplay, "Whether self-play reads it.")
-        .def_ro("doc", &SettingFacts::doc, "What it is, and what it trades.");
+        .def_ro("doc", &SettingFacts::doc, "What it does, and its trade-off.");
 
     m.def(
         "search_settings", [] { return setting_facts<SearchOptions>(kSearchSettings); },

@@ -23,7 +23,7 @@ class PySelfPlay {
   public:
     PySelfPlay(const PyGame& game, Settings settings, uint32_t num_groups, uint32_t games_per_group,
                uint32_t num_threads, const std::optional<std::string>& evaluator, uint64_t seed,
-               uint64_t worker, std::shared_ptr<EvaluationCache> cache)
+               uint64_t worker, std::shared_ptr<EvaluationCache> cache, uint64_t version)
         : game_(game), answers_(num_groups), num_rows_(num_groups) {
         if (game.custom_class.is_valid() && num_threads > 0)
             raise({Error::Kind::unsupported,
@@ -34,6 +34,7 @@ class PySelfPlay {
         SelfPlayOptions options;
         options.seed = seed;
         options.worker = worker;
+        options.version = version;
         for (const auto& [name, value] : settings)
             value_or_raise(
                 set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
@@ -41,6 +42,14 @@ class PySelfPlay {
             raise({Error::Kind::unsupported,
                    "afterstates is for games in which nothing is hidden, "
                    "not for " +
+                       game.core->facts().name});
+        if (options.turn_ahead_probability > 0 && !options.afterstates)
+            raise({Error::Kind::unsupported,
+                   "turn_ahead_probability needs afterstates: set afterstates to true, or "
+                   "turn_ahead_probability to 0"});
+        if (options.turn_ahead_probability > 0 && game.core->facts().num_chance_outcomes == 0)
+            raise({Error::Kind::unsupported,
+                   "turn_ahead_probability is for games with dice, not for " +
                        game.core->facts().name});
         std::optional<EvaluatorKind> kind;
         if (evaluator) kind = value_or_raise(evaluator_kind(*evaluator));
@@ -68,6 +77,12 @@ class PySelfPlay {
             NumpyArray<const uint8_t, 2>(
                 batch->observations,
                 {batch->num_rows, size_t(game_.core->facts().observation_bytes)}, nb::find(this)));
+    }
+
+    NumpyArray<uint8_t, 2> action_masks(uint32_t group) {
+        auto masks = value_or_raise(driver_->action_masks(group));
+        return to_numpy<2>(std::move(masks),
+                           {num_rows_[group], mask_bytes(game_.core->facts().num_actions)});
     }
 
     void submit(uint32_t group, Rows policy_logits_BA, Rows outcomes_observer_BO,
@@ -154,13 +169,18 @@ void bind_selfplay(nb::module_& m) {
                            "Groups of games over threads; zerofleet.selfplay runs it.")
         .def(nb::init<const PyGame&, Settings, uint32_t, uint32_t, uint32_t,
                       const std::optional<std::string>&, uint64_t, uint64_t,
-                      std::shared_ptr<EvaluationCache>>(),
+                      std::shared_ptr<EvaluationCache>, uint64_t>(),
              "game"_a, "settings"_a, "num_groups"_a, "games_per_group"_a, "num_threads"_a,
              "evaluator"_a.none(), "seed"_a, "worker"_a, "cache"_a.none() = nb::none(),
-             "Without a cache to share it makes one of its own, of `cache_bytes`.")
+             "version"_a = 0,
+             "Without a shared cache it creates one of `cache_bytes`. `version` is that of the "
+             "weights that evaluate first.")
         .def("next_batch", &PySelfPlay::next_batch, "timeout_s"_a,
              "(group, observations) to evaluate, or None after the timeout. The observations are a "
              "view into the driver's memory, valid until `submit`.")
+        .def("action_masks", &PySelfPlay::action_masks, "group"_a,
+             "uint8 [B, bytes], between `next_batch` and `submit`: bit a % 8 of byte a // 8 is set "
+             "where the logit of action a will be read.")
         .def("submit", &PySelfPlay::submit, "group"_a, "policy_logits"_a.noconvert(),
              "outcomes"_a.noconvert(), "version"_a,
              "Returns the evaluations of a batch. Do not write to the arrays until `next_batch` "

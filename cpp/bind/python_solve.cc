@@ -14,8 +14,7 @@ int value_to_move(Connect4Solver& solver, const PyPosition& position) {
     if (position.game.core->facts().name != "connect4")
         raise({Error::Kind::unsupported,
                "the solver knows connect4, not " + position.game.core->facts().name});
-    if (position.core->to_move() == kOver)
-        raise({Error::Kind::illegal, "the game is over: nobody is to move"});
+    if (position.core->to_move() == kOver) raise({Error::Kind::illegal, "the game is over"});
     const std::string columns = position.core->to_text();
     const nb::gil_scoped_release unlocked;
     return solver.value_to_move(columns);

@@ -75,14 +75,14 @@ Result<void> set_setting(Options& options, const Setting<Options>& setting,
     }
     const bool whole = !std::holds_alternative<float Options::*>(setting.field);
     const std::string range = std::string(whole ? "a whole number " : "a number ") +
-                              (setting.above_least ? "above " : "from ") +
-                              number_text(setting.least) + " to " + number_text(setting.most);
+                              (setting.exclusive_min ? "above " : "from ") +
+                              number_text(setting.min) + " to " + number_text(setting.max);
     const int64_t* integer = std::get_if<int64_t>(&value);
     const double* real = std::get_if<double>(&value);
     if (!integer && (whole || !real)) return refuse(range);
     const double number = integer ? double(*integer) : *real;
-    if (!(number >= setting.least && number <= setting.most)) return refuse(range);
-    if (setting.above_least && number == setting.least) return refuse(range);
+    if (!(number >= setting.min && number <= setting.max)) return refuse(range);
+    if (setting.exclusive_min && number == setting.min) return refuse(range);
     return assign(number);
 }
 
@@ -109,8 +109,8 @@ SettingValue setting_of(const Options& options, const Setting<Options>& setting)
 struct SettingFacts {
     std::string name, kind;  // kind: int, float, bool or choice
     SettingValue value;      // the default
-    double least, most;
-    bool above_least;
+    double min, max;
+    bool exclusive_min;
     std::vector<std::string> choices;
     bool selfplay;
     std::string doc;
@@ -127,9 +127,9 @@ std::vector<SettingFacts> setting_facts(std::span<const Setting<Options>> settin
         all.push_back({std::string(each.name),
                        kind,
                        setting_of(Options{}, each),
-                       each.least,
-                       each.most,
-                       each.above_least,
+                       each.min,
+                       each.max,
+                       each.exclusive_min,
                        {each.choices.begin(), each.choices.end()},
                        each.selfplay,
                        std::string(each.doc)});

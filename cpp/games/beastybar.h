@@ -108,7 +108,7 @@ class BeastyBar {
   private:
     static constexpr int kHandSize = 4;
     // With fewer nobody can enter the bar any more. Without cards in hands there are fewer.
-    static constexpr int kFewestCardsInPlay = kMostInQueue + 1;
+    static constexpr int kFewestCardsInPlay = kMaxInQueue + 1;
     static constexpr int kObservationBytes = kNumCards + 6;
     static constexpr SpeciesSet kAllSpecies = ((1u << kNumSpecies) - 1) << 1;
 
@@ -172,7 +172,7 @@ inline Symmetry BeastyBar::identity() {
 inline int BeastyBar::legal_actions(Action* actions) const {
     const SpeciesSet hand = species_set(hands_[turn_]), others = table_.species_in_queue();
     const int num_ahead = table_.queue().size(),
-              most_hops = num_ahead < kMostHops ? num_ahead : kMostHops;
+              most_hops = num_ahead < kMaxHops ? num_ahead : kMaxHops;
     SpeciesSet choosing = others ? set_of(kKangaroo, kParrot) : 0;
     if (others & ~set_of(kChameleon)) choosing |= set_of(kChameleon);
     choosing &= hand;

@@ -104,7 +104,7 @@ class Gomoku : public PlainGame<Gomoku> {
     // False where no line of the player to move is short of one stone.
     bool may_win_at_once() const {
         const Stones& own = stones_[turn_];
-        Stones runs[kMostInLine];  // runs[n]: squares at which n stones in a row begin
+        Stones runs[kMaxInLine];  // runs[n]: squares at which n stones in a row begin
         for (const int step : {1, stride() - 1, stride(), stride() + 1}) {
             for (uint64_t& word : runs[0]) word = ~0ULL;
             for (int length = 1; length < options_.line; ++length)
@@ -137,7 +137,7 @@ class Gomoku : public PlainGame<Gomoku> {
   private:
     enum class State : uint8_t { playing, won, drawn };
     static constexpr int kWords = 6;  // 19 rows of 20 squares
-    static constexpr int kMostInLine = 6;
+    static constexpr int kMaxInLine = 6;
     using Stones = std::array<uint64_t, kWords>;  // a bit per square
 
     explicit Gomoku(const Options& options)

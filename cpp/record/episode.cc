@@ -62,15 +62,17 @@ std::vector<uint8_t> encode(const Episode& episode) {
     for (const Event& event : episode.events) {
         const bool decision = event.kind != SearchKind::chance;
         const bool changed = decision && event.version != version;
-        out.u8(uint8_t(event.kind) | uint8_t(changed ? 4 : 0));
+        const bool looks_ahead = !decision && !event.outcomes_to_move.empty();
+        out.u8(uint8_t(event.kind) | uint8_t(changed || looks_ahead ? 4 : 0));
         if (changed) {
             const int64_t step = int64_t(event.version - version);
             out.varint((uint64_t(step) << 1) ^ uint64_t(step >> 63));
             version = event.version;
         }
         out.varint(event.id);
-        if (event.kind != SearchKind::fast && event.kind != SearchKind::full) continue;
-        out.varint(event.num_simulations);
+        const bool searched = event.kind == SearchKind::fast || event.kind == SearchKind::full;
+        if (searched) out.varint(event.num_simulations);
+        if (!searched && !looks_ahead) continue;
         out.u8(uint8_t(event.outcomes_to_move.size()));
         for (size_t i = 0; i + 1 < event.outcomes_to_move.size(); ++i)
             out.u16(event.outcomes_to_move[i]);
@@ -134,10 +136,14 @@ class EpisodeReader {
     Event read_event() {
         Event event;
         const uint8_t tag = in_.u8();
-        require(tag < 8 && tag != 4, Error::Kind::damaged,
-                "unknown kind of event " + std::to_string(tag));
+        require(tag < 8, Error::Kind::damaged, "unknown kind of event " + std::to_string(tag));
         if (!good()) return event;
         event.kind = SearchKind(tag & 3);
+        if (event.kind == SearchKind::chance) {
+            event.id = small(65535, "an id above 65535");
+            if (tag & 4) read_outcomes(event);
+            return event;
+        }
         if (tag & 4) {
             const uint64_t coded = in_.varint();
             require(coded != 0 && !first_version_, Error::Kind::damaged,
@@ -145,7 +151,6 @@ class EpisodeReader {
             version_ += (coded >> 1) ^ (~(coded & 1) + 1);
         }
         event.id = small(65535, "an id above 65535");
-        if (event.kind == SearchKind::chance) return event;
         first_version_ = false;
         event.version = version_;
         if (event.kind == SearchKind::none) return event;

@@ -1,7 +1,7 @@
 // The record of one whole game: what self-play hands to training.
 //
 // It holds the options, the deal, every action and chance outcome, and for each decision the
-// result of its search. Observations are not in it: whoever needs one replays the episode
+// result of its search. Observations are not stored: replaying the episode recomputes them
 // (replay.h).
 //
 // Bytes, version 1. Numbers are varints unless a width is given; texts and byte strings have their
@@ -9,10 +9,12 @@
 //     "ZFE" 0x01 | game | number of options, each name and value | worker u64 | sequence u64 |
 //     start | number of events | first version of weights | events | result | u64 hash of all
 //     before
-// An event is a tag (0 chance, 1 decision without search, 2 fast search, 3 full search; +4: the
-// change of version follows, zigzag) and its id; after a search come its simulations, the outcome
-// distribution (u16 each, but the last is what is left), and after a full one the surprise (u16)
-// and the policy: number of entries, then for each the step from the last action id and the weight.
+// An event is a tag (0 chance, 1 decision without search, 2 fast search, 3 full search; +4 at a
+// decision: the change of version follows, zigzag) and its id; after a search come its simulations,
+// the outcome distribution (u16 each, but the last is what is left), and after a full one the
+// surprise (u16) and the policy: number of entries, then for each the step from the last action id
+// and the weight. Tag 4 is a chance outcome whose position has a turn-ahead value: the outcome
+// distribution follows, in the view of the player about to roll.
 // The result is the first player's outcome + 1, or 0 for a game that was truncated.
 #pragma once
 
@@ -36,12 +38,14 @@ struct PolicyEntry {
 
 struct Event {
     SearchKind kind = SearchKind::none;
-    Action id = 0;                           // action, or chance outcome
-    uint64_t version = 0;                    // of the weights; decisions only
-    uint32_t num_simulations = 0;            // fast and full
-    std::vector<uint16_t> outcomes_to_move;  // fast and full; in 1 / kOutcomeUnit, sum to it
-    uint16_t surprise = 0;                   // full; in 1 / kSurpriseUnit
-    std::vector<PolicyEntry> policy;         // full; ascending actions
+    Action id = 0;                 // action, or chance outcome
+    uint64_t version = 0;          // of the weights; decisions only
+    uint32_t num_simulations = 0;  // fast and full
+    // Fast and full, and chance with a turn-ahead value, in the view of the player about to roll;
+    // in 1 / kOutcomeUnit, sum to it.
+    std::vector<uint16_t> outcomes_to_move;
+    uint16_t surprise = 0;            // full; in 1 / kSurpriseUnit
+    std::vector<PolicyEntry> policy;  // full; ascending actions
     bool operator==(const Event&) const = default;
 };
 

@@ -28,6 +28,7 @@ RowLayout::RowLayout(const Facts& facts)
       has_policy(scalar<bool>("has_policy")),
       outcome(scalar<uint8_t>("outcome")),
       search_outcomes(array<uint16_t>("search_outcomes", facts.outcomes.size())),
+      looks_ahead(scalar<bool>("looks_ahead")),
       surprise(scalar<float>("surprise")),
       reply(scalar<int32_t>("reply")),
       final(scalar<int64_t>("final")) {}
@@ -70,6 +71,7 @@ void PackedRows::pack(const TrainingRows& episode, size_t row, uint8_t* out) con
     put(layout.outcome, episode.outcome_observer[row]);
     put_all(layout.search_outcomes,
             &episode.search_outcomes_observer[row * layout.search_outcomes.count]);
+    put(layout.looks_ahead, episode.looks_ahead[row] != 0);
     put(layout.surprise, episode.surprise[row]);
     put(layout.reply, episode.reply[row]);
     put(layout.final, 2 * num_episodes_ + episode.observer[row]);

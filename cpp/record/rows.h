@@ -16,6 +16,7 @@ struct TrainingRows {
     std::vector<uint8_t> outcome_observer;  // [R] the outcome of the game
     // [R, num_outcomes], the search value in 1 / kOutcomeUnit; zeros where there was no search.
     std::vector<uint16_t> search_outcomes_observer;
+    std::vector<uint8_t> looks_ahead;         // [R] 1: the search value looks a turn ahead
     std::vector<float> surprise;              // [R]
     std::vector<int32_t> reply;               // [R] the other player's next action, or -1
     std::vector<uint8_t> observer;            // [R]
@@ -49,6 +50,7 @@ class RowLayout {
     RowScalar<bool> has_policy;
     RowScalar<uint8_t> outcome;
     RowArray<uint16_t> search_outcomes;  // in 1 / kOutcomeUnit; zeros where there was no search
+    RowScalar<bool> looks_ahead;         // whether they look a turn ahead
     RowScalar<float> surprise;
     RowScalar<int32_t> reply;  // an action, or -1
     RowScalar<int64_t> final;  // the row's observation among final_observations
@@ -64,6 +66,7 @@ class RowLayout {
         visit(has_policy);
         visit(outcome);
         visit(search_outcomes);
+        visit(looks_ahead);
         visit(surprise);
         visit(reply);
         visit(final);
@@ -123,6 +126,7 @@ class RowMaker {
         const bool chance = position.to_move() == kChance;
         const int mover = chance ? position.roller() : position.to_move();
         movers_.push_back(chance ? kChance : Mover(mover));
+        views_.push_back(mover);
         for (int turn = 0; turn < (facts_.hidden ? 2 : 1); ++turn)
             add_row(position, event, mover ^ turn, mover);
     }
@@ -131,6 +135,8 @@ class RowMaker {
         const size_t row = rows_.observer.size();
         rows_.observer.push_back(uint8_t(observer));
         rows_.event.push_back(uint32_t(movers_.size() - 1));
+        rows_.looks_ahead.push_back(event.kind == SearchKind::chance &&
+                                    !event.outcomes_to_move.empty());
         rows_.surprise.push_back(0);
         rows_.observations.resize((row + 1) * facts_.observation_bytes);
         position.observe(observer, rows_.observations.data() + row * facts_.observation_bytes);
@@ -161,8 +167,9 @@ class RowMaker {
 
     // The search value of each row as a TD(lambda) target (Sutton, 1988): the value of the next
     // search, and with weight lambda what follows its turn, up to the outcome of the game. A turn
-    // is all that one player does before the other, or chance, acts. Rows without a later search
-    // have no search value.
+    // is all that one player does before the other, or chance, acts. A turn-ahead value ends the
+    // trace: it expects over all rolls, and what follows is one of them. Rows without a later
+    // search have no search value.
     void add_search_outcomes() {
         const size_t num_outcomes = facts_.outcomes.size();
         rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
@@ -176,10 +183,11 @@ class RowMaker {
             any_search |= !searched.empty();
             if (at + 1 == movers_.size() || movers_[at] != movers_[at + 1])
                 after_turn_first_player = ahead_first_player;
+            const float lambda = movers_[at] == kChance ? 0 : lambda_;
             for (size_t i = 0; i < searched.size(); ++i) {
-                const size_t to = in_view_of(movers_[at], i);
+                const size_t to = in_view_of(views_[at], i);
                 ahead_first_player[to] =
-                    (1 - lambda_) * float(searched[i]) + lambda_ * after_turn_first_player[to];
+                    (1 - lambda) * float(searched[i]) + lambda * after_turn_first_player[to];
             }
             while (row > 0 && rows_.event[row - 1] == at) {
                 --row;
@@ -199,6 +207,7 @@ class RowMaker {
     const Facts& facts_;
     float lambda_;
     std::vector<Mover> movers_;  // by event
+    std::vector<int> views_;     // by event: the mover, or the player about to roll
     TrainingRows rows_;
 };
 

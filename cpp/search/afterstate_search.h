@@ -10,6 +10,9 @@
 //
 // The values hold for all decisions of the turn, until `clear`: they need no further evaluation. No
 // position may repeat within a turn.
+//
+// Started before a roll, the search looks a turn ahead: the value is the exact expectation over the
+// rolls of the best afterstate of each.
 #pragma once
 
 #include "base/hash.h"
@@ -26,15 +29,15 @@ class AfterstateSearch {
     explicit AfterstateSearch(const Facts& facts)
         : facts_(&facts), outcomes_(facts), observation_(facts.observation_bytes) {}
 
-    // Starts on a position with a player to move. False if the turn is already evaluated. If the
-    // turn has more positions than max_bytes allows, those that are not expanded are evaluated
-    // themselves.
+    // Starts on a position with a player or chance to move. False if the turn is already evaluated.
+    // If the turn has more positions than max_bytes allows, those that are not expanded are
+    // evaluated themselves.
     bool begin(const P& root, uint64_t max_bytes) {
         root_ = find(root);
         num_evaluated_ = 0;
         if (root_ != kNoIndex && nodes_[root_].num_edges > 0) return false;
         clear();
-        player_ = root.to_move();
+        player_ = Mover(observer_of(root));
         root_ = add(root);
         expand_all(std::min<uint64_t>(max_bytes / sizeof(Node), kMaxTreeItems));
         return true;
@@ -72,20 +75,30 @@ class AfterstateSearch {
         end.value_player = outcomes_.mean(end.outcomes_player);
         to_evaluate_.pop_back();
         ++num_evaluated_;
-        if (finished()) backup_best();
+        if (finished()) backup();
         return true;
     }
 
-    // An afterstate is observed by whoever acts next: the value head trains on such rows.
+    // An afterstate is observed by the player who acts next: the value head trains on such rows.
     const P& leaf_position() const { return nodes_[to_evaluate_.back()].position; }
     int leaf_observer() const { return observer_of(leaf_position()); }
+    // Only values are asked.
+    std::span<const Action> leaf_actions() const { return {}; }
 
     // Precondition: finished. The policy is a softmax of `sharpness` times the actions' values,
-    // divided by the largest reward; there are no priors.
+    // divided by the largest reward; there are no priors. Before a roll there are no actions: the
+    // value is that of the player about to roll.
     RootResult result(float sharpness) const {
         RootResult result;
         const Node& root = nodes_[root_];
         const float largest = facts_->largest_reward();
+        result.value_to_move = largest * root.value_player;
+        result.outcomes_to_move.assign(root.outcomes_player,
+                                       root.outcomes_player + outcomes_.count());
+        result.num_simulations = num_evaluated_;
+        result.num_bytes = nodes_.capacity() * sizeof(Node) + edges_.capacity() * sizeof(Edge) +
+                           table_.capacity() * sizeof(uint32_t);
+        if (root.position.to_move() == kChance) return result;
         const Edge* edges = &edges_[root.first_edge];
         size_t best = 0;
         for (uint32_t i = 0; i < root.num_edges; ++i) {
@@ -100,17 +113,11 @@ class AfterstateSearch {
         softmax(result.policy.data(), int(root.num_edges));
         result.target = result.policy;
         result.best_action = edges[best].action;
-        result.value_to_move = largest * root.value_player;
-        result.outcomes_to_move.assign(root.outcomes_player,
-                                       root.outcomes_player + outcomes_.count());
-        result.num_simulations = num_evaluated_;
-        result.num_bytes = nodes_.capacity() * sizeof(Node) + edges_.capacity() * sizeof(Edge) +
-                           table_.capacity() * sizeof(uint32_t);
         return result;
     }
 
   private:
-    static constexpr size_t kLeastTable = 64;
+    static constexpr size_t kMinTable = 64;
 
     // A position of the turn, keyed by its observation: transpositions share a node.
     struct Node {
@@ -166,7 +173,7 @@ class AfterstateSearch {
             end.is_end = true;
             end.outcomes_player[outcome] = 1;
             end.value_player = outcomes_.scaled_reward(outcome);
-        } else if (position.to_move() != player_) {
+        } else if (index > 0 && position.to_move() != player_) {  // the first is the root
             end_at(index);
         }
         return index;
@@ -178,7 +185,7 @@ class AfterstateSearch {
     }
 
     void grow_table() {
-        table_.assign(std::max(kLeastTable, 2 * table_.size()), kNoIndex);
+        table_.assign(std::max(kMinTable, 2 * table_.size()), kNoIndex);
         for (uint32_t i = 0; i < nodes_.size(); ++i) table_[place_of(nodes_[i].key)] = i;
     }
 
@@ -189,8 +196,7 @@ class AfterstateSearch {
             if (nodes_[index].is_end || nodes_[index].num_edges > 0) return;
             const bool full = nodes_.size() >= max_nodes || edges_.size() >= kMaxTreeItems;
             if (index != root_ && full) return end_at(index);
-            legal_.resize(facts_->num_actions);
-            legal_.resize(nodes_[index].position.legal_actions(legal_.data()));
+            list_moves(nodes_[index].position);
             nodes_[index].first_edge = uint32_t(edges_.size());
             nodes_[index].num_edges = uint32_t(legal_.size());
             for (const Action action : legal_) {
@@ -210,27 +216,59 @@ class AfterstateSearch {
                 path.pop_back();
             }
         }
-        if (finished()) backup_best();
+        if (finished()) backup();
     }
 
-    // Backs up the best value to each inner position of the turn.
-    void backup_best() {
-        for (const uint32_t index : postorder_) {
-            Node& node = nodes_[index];
-            const Edge* edges = &edges_[node.first_edge];
-            const Node* best = &nodes_[edges[0].to];
-            for (uint32_t i = 1; i < node.num_edges; ++i)
-                if (nodes_[edges[i].to].value_player > best->value_player)
-                    best = &nodes_[edges[i].to];
-            node.value_player = best->value_player;
-            std::copy_n(best->outcomes_player, kMaxOutcomes, node.outcomes_player);
+    // What can be played, into `legal_`: actions, or before a roll its outcomes, with their
+    // probabilities in `rolls_`.
+    void list_moves(const P& position) {
+        if (position.to_move() == kChance) {
+            rolls_.resize(facts_->num_chance_outcomes);
+            rolls_.resize(position.chance_outcomes(rolls_.data()));
+            legal_.clear();
+            for (const ChanceOutcome& roll : rolls_) legal_.push_back(roll.id);
+        } else {
+            legal_.resize(facts_->num_actions);
+            legal_.resize(position.legal_actions(legal_.data()));
         }
+    }
+
+    // Values of all inner positions of the turn; only the root may be before a roll.
+    void backup() {
+        for (const uint32_t index : postorder_) {
+            if (nodes_[index].position.to_move() == kChance) {
+                backup_expectation(nodes_[index]);
+            } else {
+                backup_best(nodes_[index]);
+            }
+        }
+    }
+
+    void backup_best(Node& node) {
+        const Edge* edges = &edges_[node.first_edge];
+        const Node* best = &nodes_[edges[0].to];
+        for (uint32_t i = 1; i < node.num_edges; ++i)
+            if (nodes_[edges[i].to].value_player > best->value_player) best = &nodes_[edges[i].to];
+        node.value_player = best->value_player;
+        std::copy_n(best->outcomes_player, kMaxOutcomes, node.outcomes_player);
+    }
+
+    void backup_expectation(Node& node) {
+        double sums[kMaxOutcomes] = {};
+        for (uint32_t i = 0; i < node.num_edges; ++i) {
+            const Node& rolled = nodes_[edges_[node.first_edge + i].to];
+            for (int k = 0; k < outcomes_.count(); ++k)
+                sums[k] += rolls_[i].probability * double(rolled.outcomes_player[k]);
+        }
+        for (int k = 0; k < outcomes_.count(); ++k) node.outcomes_player[k] = float(sums[k]);
+        node.value_player = outcomes_.mean(node.outcomes_player);
     }
 
     const Facts* facts_;
     OutcomeTable outcomes_;
     std::vector<uint8_t> observation_;  // scratch
     std::vector<Action> legal_;         // scratch
+    std::vector<ChanceOutcome> rolls_;  // of the root, where chance moves
     std::vector<Node> nodes_;
     std::vector<Edge> edges_;
     std::vector<uint32_t> table_;        // by key, open addressing; kNoIndex where free

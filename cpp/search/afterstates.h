@@ -23,12 +23,12 @@ struct Afterstates {
     std::vector<float> reward;          // the player's; 0 if it is not over
 };
 
-inline constexpr int kMostTurnPositions = 100'000;
+inline constexpr int kMaxTurnPositions = 100'000;
 
 // Adds the afterstates of the turn that begins in `position`, for `num_draws` samples of the hidden
 // state (one if nothing is hidden). Precondition: a player is to move. An afterstate is observed by
-// whoever acts next, since the value head trains on such rows; with hidden information, by the
-// player itself.
+// the player who acts next, since the value head trains on such rows; with hidden information, by
+// the player itself.
 template <Game P>
 Result<void> add_afterstates(const P& position, const Facts& facts, uint64_t seed, int num_draws,
                              Afterstates& ends) {
@@ -58,9 +58,9 @@ Result<void> add_afterstates(const P& position, const Facts& facts, uint64_t see
             in_flight.pop_back();
             const int count = from.legal_actions(legal.data());
             num_positions += count;
-            if (num_positions > kMostTurnPositions)
+            if (num_positions > kMaxTurnPositions)
                 return Error{Error::Kind::too_large,
-                             "a turn with more than " + std::to_string(kMostTurnPositions) +
+                             "a turn with more than " + std::to_string(kMaxTurnPositions) +
                                  " positions (" + facts.name + "); use a search instead"};
             for (int i = 0; i < count; ++i) {
                 P next = from;

@@ -24,9 +24,9 @@ class EvaluationCache {
   public:
     // At most `num_bytes`, but no less than 4 KiB.
     explicit EvaluationCache(uint64_t num_bytes)
-        : shards_(std::clamp(num_bytes / kLeastShardBytes, uint64_t(1), kMostShards)) {
+        : shards_(std::clamp(num_bytes / kMinShardBytes, uint64_t(1), kMaxShards)) {
         const uint64_t num_words = std::max<uint64_t>(num_bytes, 4096) / sizeof(uint32_t);
-        const uint64_t words_each = std::min(num_words / shards_.size(), kMostShardWords);
+        const uint64_t words_each = std::min(num_words / shards_.size(), kMaxShardWords);
         for (Shard& shard : shards_) {
             shard.index.resize(words_each / (kWordsPerPlace + 1), kNone);
             shard.ring_words = uint32_t(words_each - shard.index.size());
@@ -93,8 +93,8 @@ class EvaluationCache {
 
   private:
     static constexpr uint32_t kNone = 0xffffffff;
-    static constexpr uint64_t kMostShards = 256, kLeastShardBytes = 1 << 14;
-    static constexpr uint64_t kMostShardWords = 1ULL << 31;
+    static constexpr uint64_t kMaxShards = 256, kMinShardBytes = 1 << 14;
+    static constexpr uint64_t kMaxShardWords = 1ULL << 31;
     // The shortest entries, those of few legal actions, take about twelve words.
     static constexpr uint64_t kWordsPerPlace = 8;
 

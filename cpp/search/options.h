@@ -59,22 +59,22 @@ struct Setting {
     std::variant<float Options::*, uint32_t Options::*, uint64_t Options::*, bool Options::*,
                  RootKind Options::*, OpponentNodes Options::*>
         field = static_cast<bool Options::*>(nullptr);
-    double least = 0, most = 0;                      // of a number
-    bool above_least = false;                        // then `least` itself is refused
+    double min = 0, max = 0;                         // of a number
+    bool exclusive_min = false;                      // then `min` itself is refused
     std::span<const std::string_view> choices = {};  // of an enumeration: its values' names
     bool selfplay = true;                            // whether self-play reads it
     std::string_view doc = {};
 };
 
-inline constexpr double kMostCount = 4294967294.0;  // UINT32_MAX is no count
-inline constexpr double kMostBytes = 0x1p40;
-inline constexpr double kMostWeight = 1e6;
+inline constexpr double kMaxCount = 4294967294.0;  // UINT32_MAX is no count
+inline constexpr double kMaxBytes = 0x1p40;
+inline constexpr double kMaxWeight = 1e6;
 
 inline constexpr Setting<SearchOptions> kSearchSettings[] = {
     {.name = "num_simulations",
      .field = &SearchOptions::num_simulations,
-     .least = 1,
-     .most = kMostCount,
+     .min = 1,
+     .max = kMaxCount,
      .doc = "Simulations per search. Doubling them roughly doubles the cost of a game and improves "
             "its policy targets."},
     {.name = "root",
@@ -86,34 +86,34 @@ inline constexpr Setting<SearchOptions> kSearchSettings[] = {
          "reuse."},
     {.name = "c_puct",
      .field = &SearchOptions::c_puct,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc = "PUCT exploration constant. Larger searches wider, smaller deeper. 0: the game's own "
             "constant."},
     {.name = "fpu_reduction",
      .field = &SearchOptions::fpu_reduction,
-     .least = 0,
-     .most = 2,
+     .min = 0,
+     .max = 2,
      .doc = "First-play-urgency reduction: an unvisited action counts as its parent's value minus "
             "this times the square root of the visited prior mass. Larger searches deeper where "
             "priors are good and misses more where they are not; 0 visits every action early."},
     {.name = "dirichlet_epsilon",
      .field = &SearchOptions::dirichlet_epsilon,
-     .least = 0,
-     .most = 1,
+     .min = 0,
+     .max = 1,
      .doc = "Weight of the Dirichlet noise at the root (PUCT). More discovers what the network "
             "overlooks and spends visits on bad actions. 0: no noise."},
     {.name = "dirichlet_alpha",
      .field = &SearchOptions::dirichlet_alpha,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc =
          "Concentration of the Dirichlet noise; smaller puts it on fewer actions. 0: 10 / number "
          "of legal actions."},
     {.name = "forced_playouts",
      .field = &SearchOptions::forced_playouts,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc =
          "Forced playouts (KataGo, PUCT): a visited root action gets at least sqrt(this * prior * "
          "visits) visits, with or without noise; policy-target pruning removes them from the "
@@ -131,40 +131,40 @@ inline constexpr Setting<SearchOptions> kSearchSettings[] = {
          "apart."},
     {.name = "max_considered",
      .field = &SearchOptions::max_considered,
-     .least = 0,
-     .most = 65535,
+     .min = 0,
+     .max = 65535,
      .doc =
          "Gumbel: root actions that are considered. Fewer get more simulations each. 0: at least "
          "16, and more where each still gets a visit per round of halving."},
     {.name = "gumbel_scale",
      .field = &SearchOptions::gumbel_scale,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc = "Gumbel: scale of the noise that samples the considered actions. More explores, less "
             "plays stronger games. 0: the best by prior."},
     {.name = "gumbel_c_visit",
      .field = &SearchOptions::gumbel_c_visit,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc = "Gumbel: a value moves the improved policy by (gumbel_c_visit + largest visit count) * "
             "gumbel_c_scale * value. Larger trusts the search over the network."},
     {.name = "gumbel_c_scale",
      .field = &SearchOptions::gumbel_c_scale,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc = "Gumbel: see gumbel_c_visit. Larger trusts the search over the network."},
     {.name = "max_leaves",
      .field = &SearchOptions::max_leaves,
-     .least = 1,
-     .most = 65536,
+     .min = 1,
+     .max = 65536,
      .selfplay = false,
      .doc =
          "Leaves of one search in flight at once, kept apart by virtual loss. More is faster with "
          "a callable evaluator and a little weaker per simulation."},
     {.name = "max_bytes",
      .field = &SearchOptions::max_bytes,
-     .least = 1,
-     .most = kMostBytes,
+     .min = 1,
+     .max = kMaxBytes,
      .doc =
          "Memory of one tree; self-play has one tree per game. Less saves memory, but a full tree "
          "ends its search early."},

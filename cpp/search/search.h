@@ -120,6 +120,9 @@ class Search {
     const P& leaf_position(int slot) const { return simulations_[slot].position; }
     int leaf_observer(int slot) const { return simulations_[slot].observer; }
 
+    // The actions whose logits `absorb` reads for that leaf; none where only its value is asked.
+    std::span<const Action> leaf_actions(int slot) const { return simulations_[slot].legal; }
+
     // The result so far. Empty before the root is evaluated.
     RootResult result() {
         RootResult result;

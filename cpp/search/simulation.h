@@ -312,7 +312,7 @@ class LeafAnswers {
         version_ = version;
         cache_ = cache;
         if (facts_->hidden && !cache && !own_cache_)
-            own_cache_.emplace(std::min(kMostOwnCacheBytes, num_simulations * 512ULL));
+            own_cache_.emplace(std::min(kMaxOwnCacheBytes, num_simulations * 512ULL));
     }
 
     // Looks up the priors of an opponent's node for the sampled hand.
@@ -345,7 +345,7 @@ class LeafAnswers {
     }
 
   private:
-    static constexpr unsigned long long kMostOwnCacheBytes = 1 << 24;
+    static constexpr unsigned long long kMaxOwnCacheBytes = 1 << 24;
 
     static bool is_for_priors(const Simulation<P>& simulation) {
         return simulation.purpose == Simulation<P>::Purpose::priors;

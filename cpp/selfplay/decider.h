@@ -14,10 +14,11 @@ namespace zf {
 
 // What the games of one group share. One thread at a time, except for the cache.
 struct GroupMemory {
-    explicit GroupMemory(std::shared_ptr<EvaluationCache> shared) : cache(std::move(shared)) {}
+    GroupMemory(std::shared_ptr<EvaluationCache> shared, uint64_t first_version)
+        : cache(std::move(shared)), version(first_version) {}
     std::shared_ptr<EvaluationCache> cache;  // shared with other groups; may be null
+    uint64_t version;                        // of the weights that evaluate
     Tree scratch;
-    uint64_t version = 0;  // of the weights that evaluate
 };
 
 // Tree search with playout-cap randomisation (KataGo): full or fast. May reuse the last tree.
@@ -63,6 +64,7 @@ class TreeDecider {
 
     const P& leaf_position() const { return search_.leaf_position(slot_); }
     int leaf_observer() const { return search_.leaf_observer(slot_); }
+    std::span<const Action> leaf_actions() const { return search_.leaf_actions(slot_); }
     uint64_t num_simulations() const { return search_.num_simulations(); }
     uint64_t version() const { return version_; }
     bool full() const { return full_; }
@@ -77,7 +79,7 @@ class TreeDecider {
     bool full_ = true, has_tree_ = false;
 };
 
-// Afterstates of the turn, evaluated at its first decision.
+// Afterstates of the turn, evaluated at its first decision, or before its roll for all rolls.
 template <Game P>
 class AfterstateDecider {
   public:
@@ -105,6 +107,7 @@ class AfterstateDecider {
 
     const P& leaf_position() const { return afterstates_.leaf_position(); }
     int leaf_observer() const { return afterstates_.leaf_observer(); }
+    std::span<const Action> leaf_actions() const { return afterstates_.leaf_actions(); }
     uint64_t num_simulations() const { return afterstates_.num_simulations(); }
     uint64_t version() const { return version_; }
     bool full() const { return true; }
@@ -130,7 +133,8 @@ class Decider {
         visit([](auto& decider) { decider.begin_game(); });
     }
 
-    // Starts on a position in which a player has a choice of actions.
+    // Starts on a position in which a player has a choice of actions; with afterstates also before
+    // a roll, to look a turn ahead.
     void begin(const P& position, GroupMemory& memory, Rng& rng) {
         visit([&](auto& decider) { decider.begin(position, memory, rng); });
     }
@@ -154,7 +158,8 @@ class Decider {
         return visit([](auto& decider) { return decider.result(); });
     }
 
-    // An action or chance outcome of the game was played; `ends_turn` if somebody else acts next.
+    // An action or chance outcome of the game was played; `ends_turn` if it was the last action of
+    // a player's turn.
     void played(Action id, bool ends_turn) {
         visit([&](auto& decider) { decider.played(id, ends_turn); });
     }
@@ -165,6 +170,10 @@ class Decider {
     }
     int leaf_observer() const {
         return visit([](const auto& decider) { return decider.leaf_observer(); });
+    }
+    // The actions whose logits `absorb` reads.
+    std::span<const Action> leaf_actions() const {
+        return visit([](const auto& decider) { return decider.leaf_actions(); });
     }
 
     // Of the current decision.

@@ -36,16 +36,33 @@ std::optional<LeafBatch> Driver::next_batch(double timeout_s) {
     return LeafBatch{group, groups_[group]->num_rows(), groups_[group]->observations()};
 }
 
+Result<std::vector<uint8_t>> Driver::action_masks(uint32_t group) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!is_in_flight(group)) return not_in_flight(group);
+    }
+    // No thread has the group while its batch is in flight.
+    std::vector<uint8_t> masks(groups_[group]->num_rows() * mask_bytes(facts_->num_actions));
+    groups_[group]->write_action_masks(masks.data());
+    return masks;
+}
+
 Result<void> Driver::submit(uint32_t group, const float* policy_logits,
                             const float* outcomes_observer, uint64_t version) {
     const std::lock_guard lock(mutex_);
-    if (group >= groups_.size() || !answers_[group].in_flight)
-        return Error{Error::Kind::illegal,
-                     "group " + std::to_string(group) + " has no batch in flight"};
+    if (!is_in_flight(group)) return not_in_flight(group);
     answers_[group] = {policy_logits, outcomes_observer, version, false};
     to_search_.push_back(group);
     work_waiting_.notify_one();
     return {};
+}
+
+bool Driver::is_in_flight(uint32_t group) const {
+    return group < groups_.size() && answers_[group].in_flight;
+}
+
+Error Driver::not_in_flight(uint32_t group) {
+    return {Error::Kind::illegal, "group " + std::to_string(group) + " has no batch in flight"};
 }
 
 std::vector<std::vector<uint8_t>> Driver::take_episodes() {

@@ -38,6 +38,10 @@ class Driver {
     // The next batch to evaluate; none after the timeout or `stop`.
     std::optional<LeafBatch> next_batch(double timeout_s);
 
+    // Which logits of a batch will be read (see AnyGroup::write_action_masks), between next_batch
+    // and submit.
+    Result<std::vector<uint8_t>> action_masks(uint32_t group);
+
     // The evaluations of a batch (see AnyGroup::play_on). Another thread reads them later: they
     // must stay unchanged until next_batch returns the group again or the driver stops.
     Result<void> submit(uint32_t group, const float* policy_logits, const float* outcomes_observer,
@@ -89,6 +93,10 @@ class Driver {
     // A waiting group that this thread had last, or none yet, for cache locality; else the one that
     // has waited longest. Precondition: the lock is held and a group waits.
     uint32_t take_group(uint32_t worker);
+
+    // Whether the group's batch is being evaluated. Precondition: the lock is held.
+    bool is_in_flight(uint32_t group) const;
+    static Error not_in_flight(uint32_t group);
 
     bool outbox_is_empty();
     uint64_t num_episodes_ready();

@@ -55,6 +55,7 @@ class SelfPlayer {
 
     const P& leaf_position() const { return decider_.leaf_position(); }
     int leaf_observer() const { return decider_.leaf_observer(); }
+    std::span<const Action> leaf_actions() const { return decider_.leaf_actions(); }
     uint64_t num_simulations() const {
         return num_simulations_ + (deciding_ ? decider_.num_simulations() : 0);
     }
@@ -76,8 +77,8 @@ class SelfPlayer {
         decided_in_turn_ = false;
     }
 
-    // Samples chance and plays forced actions up to a decision. False if the game ended instead;
-    // the next one is then started.
+    // Samples chance and plays forced actions up to a decision, or up to a roll with a turn-ahead
+    // target. False if the game ended instead; the next one is then started.
     template <class Finished>
     bool go_to_decision(Finished finished) {
         for (;;) {
@@ -91,6 +92,9 @@ class SelfPlayer {
             }
             Event event;
             if (position_.to_move() == kChance) {
+                if (options_.turn_ahead_probability > 0 &&
+                    rng_.uniform() < options_.turn_ahead_probability)
+                    return true;
                 event.kind = SearchKind::chance;
                 event.id = position_.random_outcome(rng_);
             } else {
@@ -104,22 +108,28 @@ class SelfPlayer {
         }
     }
 
+    // Plays by the result of the search: the decision, or the roll that it looked beyond.
     void decide() {
         const RootResult result = decider_.result();
         Event event;
-        event.kind = decider_.full() ? SearchKind::full : SearchKind::fast;
-        event.version = decider_.version();
-        event.num_simulations = result.num_simulations;
         event.outcomes_to_move = quantise_outcomes(result.outcomes_to_move);
-        if (decider_.full()) {
-            event.surprise = quantise(result.surprise, kSurpriseUnit);
-            event.policy = quantise_policy(result.actions, result.target);
+        if (position_.to_move() == kChance) {
+            event.kind = SearchKind::chance;
+            event.id = position_.random_outcome(rng_);
+        } else {
+            event.kind = decider_.full() ? SearchKind::full : SearchKind::fast;
+            event.version = decider_.version();
+            event.num_simulations = result.num_simulations;
+            if (decider_.full()) {
+                event.surprise = quantise(result.surprise, kSurpriseUnit);
+                event.policy = quantise_policy(result.actions, result.target);
+            }
+            event.id = choose(result);
+            ++num_decisions_;
+            decided_in_turn_ = true;
         }
-        event.id = choose(result);
         num_simulations_ += result.num_simulations;
         tree_bytes_ = std::max(tree_bytes_, result.num_bytes);
-        ++num_decisions_;
-        decided_in_turn_ = true;
         deciding_ = false;
         play(std::move(event));
     }
@@ -146,7 +156,7 @@ class SelfPlayer {
     void play(Event event) {
         const Mover mover = position_.to_move();
         position_.play(event.id);
-        const bool ends_turn = position_.to_move() != mover;
+        const bool ends_turn = mover != kChance && position_.to_move() != mover;
         decider_.played(event.id, ends_turn);
         if (ends_turn) turns_in_game_ += std::exchange(decided_in_turn_, false);
         episode_.events.push_back(std::move(event));
@@ -180,6 +190,9 @@ inline std::shared_ptr<EvaluationCache> make_cache(const SelfPlayOptions& option
     return std::make_shared<EvaluationCache>(options.cache_bytes);
 }
 
+// The size of a row of bits, one per action.
+inline size_t mask_bytes(int num_actions) { return (size_t(num_actions) + 7) / 8; }
+
 // A group of any game: what the driver and other languages hold.
 class AnyGroup {
   public:
@@ -190,6 +203,9 @@ class AnyGroup {
     virtual void gather() = 0;
     virtual uint32_t num_rows() const = 0;
     virtual const uint8_t* observations() const = 0;
+    // Which logits of each row will be read, as bits: bit a % 8 of byte a / 8 for action a. Writes
+    // num_rows() rows of mask_bytes(num_actions).
+    virtual void write_action_masks(uint8_t* masks) const = 0;
     // Takes the evaluations: rows of num_actions logits and of num_outcomes probabilities, in the
     // order of the observations; then gathers. Returns the first row with a number that is not
     // finite, or -1.
@@ -212,7 +228,7 @@ class Group final : public AnyGroup {
           std::shared_ptr<EvaluationCache> cache, uint32_t number, uint32_t num_groups,
           uint32_t num_games)
         : facts_(&facts),
-          memory_(std::move(cache)),
+          memory_(std::move(cache), options.version),
           observations_(uint64_t(num_games) * facts.observation_bytes) {
         for (uint32_t i = 0; i < num_games; ++i)
             players_.emplace_back(game_options, option_values, facts, options,
@@ -257,6 +273,13 @@ class Group final : public AnyGroup {
 
     uint32_t num_rows() const override { return uint32_t(rows_.size()); }
     const uint8_t* observations() const override { return observations_.data(); }
+    void write_action_masks(uint8_t* masks) const override {
+        const size_t row_bytes = mask_bytes(facts_->num_actions);
+        std::fill_n(masks, rows_.size() * row_bytes, uint8_t(0));
+        for (size_t r = 0; r < rows_.size(); ++r)
+            for (const Action action : players_[rows_[r]].leaf_actions())
+                masks[r * row_bytes + action / 8] |= uint8_t(1u << action % 8);
+    }
     std::vector<std::vector<uint8_t>> take_episodes() override {
         num_episodes_ += episodes_.size();
         return std::exchange(episodes_, {});

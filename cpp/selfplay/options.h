@@ -14,6 +14,7 @@ struct SelfPlayOptions {
     float full_search_probability = 1;
     uint32_t fast_simulations = 32;
     bool afterstates = false;
+    float turn_ahead_probability = 0;
     float temperature = 1;
     uint32_t temperature_drop_move = 30;
     float final_temperature = 0;
@@ -22,22 +23,23 @@ struct SelfPlayOptions {
     uint64_t seed = 1;
     // Identifies one run of one worker: one half of every episode's id.
     uint64_t worker = 0;
+    uint64_t version = 0;  // of the weights that evaluate first
 };
 
 inline constexpr Setting<SelfPlayOptions> kSelfPlaySettings[] = {
     {.name = "full_search_probability",
      .field = &SelfPlayOptions::full_search_probability,
-     .least = 0,
-     .most = 1,
-     .above_least = true,
+     .min = 0,
+     .max = 1,
+     .exclusive_min = true,
      .doc =
          "Playout-cap randomisation (KataGo): probability that a move gets a full search, which "
          "explores and gives a policy target. The other moves get a fast search: less gives more "
          "games and value targets for the same work, and fewer policy targets."},
     {.name = "fast_simulations",
      .field = &SelfPlayOptions::fast_simulations,
-     .least = 1,
-     .most = kMostCount,
+     .min = 1,
+     .max = kMaxCount,
      .doc = "Simulations of a fast search. Fewer give more games, of weaker play."},
     {.name = "afterstates",
      .field = &SelfPlayOptions::afterstates,
@@ -47,23 +49,31 @@ inline constexpr Setting<SelfPlayOptions> kSelfPlaySettings[] = {
             "gumbel_c_visit and gumbel_c_scale set how sharply the policy prefers higher values, "
             "max_bytes bounds a turn; other search settings, full_search_probability, "
             "fast_simulations and cache_bytes have no effect."},
+    {.name = "turn_ahead_probability",
+     .field = &SelfPlayOptions::turn_ahead_probability,
+     .min = 0,
+     .max = 1,
+     .doc = "Probability that a position before a roll gets a target that looks a turn ahead: the "
+            "exact expectation over all rolls of the best afterstate, by the current network. "
+            "Needs afterstates. A target without the luck of one roll and without the network's "
+            "error before it, for twenty times the evaluations of a turn in backgammon."},
     {.name = "temperature",
      .field = &SelfPlayOptions::temperature,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc = "Actions are sampled in proportion to visits ** (1 / temperature) (PUCT, afterstates). "
             "Higher plays more varied and weaker games. 0: the best action."},
     {.name = "temperature_drop_move",
      .field = &SelfPlayOptions::temperature_drop_move,
-     .least = 0,
-     .most = kMostCount,
+     .min = 0,
+     .max = kMaxCount,
      .doc =
          "Turns with a decision after which final_temperature holds; a turn is all that a player "
          "does before the opponent or chance acts. Later gives more varied and weaker games."},
     {.name = "final_temperature",
      .field = &SelfPlayOptions::final_temperature,
-     .least = 0,
-     .most = kMostWeight,
+     .min = 0,
+     .max = kMaxWeight,
      .doc = "Temperature after temperature_drop_move turns. Lower plays stronger, so that results "
             "are better value targets. 0: the best action."},
     {.name = "reuse_tree",
@@ -73,8 +83,8 @@ inline constexpr Setting<SelfPlayOptions> kSelfPlaySettings[] = {
          "work, larger trees."},
     {.name = "cache_bytes",
      .field = &SelfPlayOptions::cache_bytes,
-     .least = 0,
-     .most = kMostBytes,
+     .min = 0,
+     .max = kMaxBytes,
      .doc = "Memory of the evaluation cache, shared by all games of a process and allocated as it "
             "fills. More pays where games share openings and the network is slow. 0: no cache, "
             "except for the opponent's priors where hands are hidden: per game, 512 bytes per "

@@ -39,6 +39,7 @@ inline std::string signature(
             .full_search_probability = 0.5f,
             .fast_simulations = 8,
             .afterstates = false,
+            .turn_ahead_probability = 0,
             .temperature = 1,
             .temperature_drop_move = 10,
             .final_temperature = 0,

@@ -1,6 +1,7 @@
 // Decisions by whole turns: every end once, each worth what it is to the player.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "games/backgammon.h"
@@ -52,6 +53,72 @@ float best_by_trying(const Backgammon& position, int player) {
 }
 
 const std::string kStart = "4HPwATDgc/ABMA";
+
+// Before the roll, with all other checkers borne off.
+Backgammon ending(const std::vector<int>& on_roll, const std::vector<int>& other) {
+    backgammon::Counts counts[2] = {};
+    for (const int point : on_roll) ++counts[0][point];
+    for (const int point : other) ++counts[1][point];
+    return read(backgammon::encode_id(counts[0], counts[1]));
+}
+
+// The exact chance that the player about to roll wins a bear-off, by expectimax.
+double exact_win(const Backgammon& position, std::map<std::string, double>& known);
+
+double best_win(const Backgammon& position, int player, std::map<std::string, double>& known) {
+    if (position.to_move() == kOver)
+        return kFacts.outcomes[position.outcome(player)].reward > 0 ? 1 : 0;
+    if (position.to_move() == kChance) {
+        const double win = exact_win(position, known);
+        return position.roller() == player ? win : 1 - win;
+    }
+    std::vector<Action> legal(kFacts.num_actions);
+    legal.resize(position.legal_actions(legal.data()));
+    double best = 0;
+    for (const Action action : legal) {
+        Backgammon next = position;
+        next.play(action);
+        best = std::max(best, best_win(next, player, known));
+    }
+    return best;
+}
+
+double exact_win(const Backgammon& position, std::map<std::string, double>& known) {
+    const auto found = known.find(position.to_text());
+    if (found != known.end()) return found->second;
+    std::vector<ChanceOutcome> rolls(kFacts.num_chance_outcomes);
+    rolls.resize(position.chance_outcomes(rolls.data()));
+    double win = 0;
+    for (const ChanceOutcome& roll : rolls) {
+        Backgammon next = position;
+        next.play(roll.id);
+        win += roll.probability * best_win(next, position.roller(), known);
+    }
+    return known[position.to_text()] = win;
+}
+
+// The turn-ahead chance of winning, with afterstates evaluated exactly.
+float turn_ahead_win(const Backgammon& position, std::map<std::string, double>& known) {
+    AfterstateSearch<Backgammon> search(kFacts);
+    std::vector<uint8_t> observation(kFacts.observation_bytes);
+    std::vector<float> logits(kFacts.num_actions, 0.0f), outcomes(kFacts.outcomes.size(), 0.0f);
+    const auto single = [](float reward) {
+        return std::find_if(kFacts.outcomes.begin(), kFacts.outcomes.end(),
+                            [&](const Outcome& outcome) { return outcome.reward == reward; }) -
+               kFacts.outcomes.begin();
+    };
+    search.begin(position, 1 << 26);
+    while (search.gather(observation.data())) {
+        CHECK(search.leaf_observer() != position.roller());
+        const double win = exact_win(search.leaf_position(), known);
+        outcomes[single(1)] = float(win);
+        outcomes[single(-1)] = float(1 - win);
+        REQUIRE(search.absorb({logits.data(), outcomes.data()}));
+    }
+    const RootResult result = search.result(25);
+    CHECK(result.value_to_move == doctest::Approx(2 * result.outcomes_to_move[single(1)] - 1));
+    return result.outcomes_to_move[single(1)];
+}
 
 }  // namespace
 
@@ -138,6 +205,42 @@ TEST_SUITE("turn search") {
         std::vector<Action> legal(kFacts.num_actions);
         CHECK(num_within == uint32_t(position.legal_actions(legal.data())));
         CHECK(search.result(25).num_simulations == num_within);
+    }
+
+    TEST_CASE("looking a turn ahead gives the odds of bearing off the last two checkers") {
+        // Of 36 rolls; the other player needs one more turn.
+        const std::map<std::vector<int>, int> odds = {{{1, 1}, 36}, {{3, 2}, 25}, {{4, 4}, 11},
+                                                      {{6, 1}, 15}, {{5, 5}, 6},  {{6, 6}, 4}};
+        std::map<std::string, double> known;
+        for (const auto& [checkers, count] : odds)
+            CHECK(turn_ahead_win(ending(checkers, {1}), known) ==
+                  doctest::Approx(float(count) / 36));
+    }
+
+    TEST_CASE("looking a turn ahead with exact afterstates gives the exact value") {
+        std::map<std::string, double> known;
+        for (const auto& [on_roll, other] :
+             std::vector<std::pair<std::vector<int>, std::vector<int>>>{
+                 {{6, 6}, {6}}, {{6, 5, 4}, {6, 5}}, {{5, 5, 2}, {6, 3, 1}}, {{6}, {6, 6, 1}}}) {
+            const Backgammon position = ending(on_roll, other);
+            CHECK(turn_ahead_win(position, known) ==
+                  doctest::Approx(exact_win(position, known)).epsilon(1e-5));
+        }
+    }
+
+    TEST_CASE("after a look ahead, the roll that comes asks for nothing") {
+        AfterstateSearch<Backgammon> ahead(kFacts), alone(kFacts);
+        Backgammon position = ending({22, 17, 6, 5}, {18, 13, 9, 1});
+        const RootResult before = searched(ahead, position, EvaluatorKind::hash);
+        CHECK(before.actions.empty());
+        CHECK(before.num_simulations > 21);
+        position.play(9);
+        const RootResult rolled = searched(ahead, position, EvaluatorKind::hash);
+        const RootResult expected = searched(alone, position, EvaluatorKind::hash);
+        CHECK(rolled.num_simulations == 0);
+        CHECK(rolled.values_to_move == expected.values_to_move);
+        CHECK(rolled.outcomes_to_move == expected.outcomes_to_move);
+        CHECK(rolled.policy == expected.policy);
     }
 
     TEST_CASE("numbers that are not finite are refused") {

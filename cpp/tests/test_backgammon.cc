@@ -114,7 +114,7 @@ Backgammon position_of(const Board& board, int player, const std::vector<int>& d
     return *position;
 }
 
-// ---- the rules told a second time: every order of the dice, every checker
+// ---- a second implementation of the rules: every order of the dice, every checker
 
 bool can_move(const Board& board, int source, int die) {
     if (board.own[source] == 0 || (board.own[25] > 0 && source != 25)) return false;
@@ -567,7 +567,7 @@ TEST_SUITE("backgammon") {
         CHECK(after(start, "8/5 6/5").to_text() == "sGfwATDgc/ABMA p=1");
     }
 
-    TEST_CASE("sources do not rise, and one checker's way is not walked twice") {
+    TEST_CASE("sources do not rise, and no checker's path is generated twice") {
         const Backgammon start = read(kStart + " 31");
         CHECK(legal_texts(after(start, "8/5")) == std::vector<std::string>{"5/4", "6/5", "8/7"});
         CHECK(legal_texts(after(start, "8/7")) ==
@@ -609,7 +609,7 @@ TEST_SUITE("backgammon") {
         CHECK(board_of(after(position, "6/off 6/5"), 0).own[5] == 1);
     }
 
-    TEST_CASE("the points written tell what is hit on the way") {
+    TEST_CASE("the written points show what is hit in passing") {
         Board board;
         board.own[24] = 1, board.own[6] = 14;
         board.other[25 - 20] = board.other[25 - 18] = 1, board.other[2] = 13;

@@ -61,7 +61,7 @@ TEST_CASE("random numbers have the moments of their distributions") {
     for (const int each : below) CHECK(std::abs(each - count / 7) < 700);
 }
 
-TEST_CASE("the published first output of splitmix64 for seed 1234567 comes out") {
+TEST_CASE("splitmix64 gives its published first output for seed 1234567") {
     CHECK(mix64(1234567) == 6457827717110365317ULL);
 }
 

@@ -1,5 +1,5 @@
 // Beasty Bar against outside truth (tests/oracles/beastybar_cases.txt), against cases worked out by
-// hand from the rules, and against the rules told a second time, plainly, in this file.
+// hand from the rules, and against a second, plain implementation of the rules in this file.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -107,7 +107,7 @@ std::string after_text(const BeastyBar& position, int player) {
 
 }  // namespace
 
-TEST_CASE("every case of the independent implementation comes out the same") {
+TEST_CASE("every case of the independent implementation gives the same result") {
     std::ifstream file(ZF_ORACLES "/beastybar_cases.txt");
     REQUIRE_MESSAGE(file.good(), ZF_ORACLES "/beastybar_cases.txt cannot be read");
     int num_cases = 0;
@@ -136,7 +136,7 @@ TEST_CASE("the contract holds") {
     }
 }
 
-// ---- the rules told a second time: animals are names, every list is a list
+// ---- a second implementation of the rules: animals are names, every list is a list
 
 namespace {
 
@@ -321,7 +321,7 @@ bool same(const Retold& a, const Retold& b) {
 
 }  // namespace
 
-TEST_CASE("random games go as the rules told a second time say") {
+TEST_CASE("random games agree with a second implementation of the rules") {
     Rng rng(2);
     int num_differences = 0;
     for (int game = 0; game < 2000 && num_differences == 0; ++game) {
@@ -366,12 +366,12 @@ TEST_CASE("a snake sorts, equals keep their order") {
     CHECK(after("skunk1,skunk0,lion1", "snake") == "lion1,snake0,skunk1,skunk0 |  | ");
 }
 
-TEST_CASE("a giraffe passes a zebra but nobody stronger") {
+TEST_CASE("a giraffe passes a zebra but no stronger animal") {
     CHECK(after("zebra1", "giraffe") == "giraffe0,zebra1 |  | ");
     CHECK(after("snake1", "giraffe") == "snake1,giraffe0 |  | ");
 }
 
-TEST_CASE("a seal turns the queue round") {
+TEST_CASE("a seal reverses the queue") {
     CHECK(after("lion1,zebra0,skunk1", "seal") == "seal0,skunk1,zebra0,lion1 |  | ");
 }
 
@@ -624,7 +624,7 @@ TEST_CASE("texts of games and of states give equal positions back") {
     }
 }
 
-TEST_CASE("each action has a text of its own") {
+TEST_CASE("each action has a distinct text") {
     Rng rng(10);
     const BeastyBar position = BeastyBar::start(kPoints, rng);
     std::set<std::string> texts;
@@ -660,7 +660,7 @@ TEST_CASE("an action that cannot be played is refused with the reason and what c
     CHECK(refusal(read("player=0 hand0=seal"), "seal") == "seal: the game is over");
 }
 
-TEST_CASE("a text that is no position is refused with the reason") {
+TEST_CASE("a text that is not a position is refused with the reason") {
     const std::string deck =
         "hippo,kangaroo,monkey,zebra,parrot,crocodile,snake,chameleon,giraffe,lion,skunk,seal";
     const std::string lacking = deck.substr(0, deck.rfind(','));
@@ -694,7 +694,7 @@ TEST_CASE("a text that is no position is refused with the reason") {
     }
 }
 
-TEST_CASE("a description that is no position is refused with the reason") {
+TEST_CASE("a description that is not a position is refused with the reason") {
     const auto refusal = [](const Described& described) {
         const auto position = BeastyBar::from_describe(kPoints, described);
         REQUIRE(!position);

@@ -9,16 +9,18 @@ using namespace zf;
 namespace {
 
 // A game of one action that says of itself what a test wants it to say.
-struct Told : Toy<Told> {
-    static inline Facts told;
-    static inline std::vector<OptionSpec> told_options;
+struct Declared : Toy<Declared> {
+    static inline Facts declared;
+    static inline std::vector<OptionSpec> declared_options;
     static inline size_t num_start_bytes = 0;
 
-    static std::vector<OptionSpec> option_specs() { return told_options; }
-    static Facts facts(const Options&) { return told; }
-    static Told start(const Options&, Rng&) { return {}; }
+    static std::vector<OptionSpec> option_specs() { return declared_options; }
+    static Facts facts(const Options&) { return declared; }
+    static Declared start(const Options&, Rng&) { return {}; }
     std::vector<uint8_t> write_start() const { return std::vector<uint8_t>(num_start_bytes); }
-    static Result<Told> read_start(const Options&, std::span<const uint8_t>) { return Told(); }
+    static Result<Declared> read_start(const Options&, std::span<const uint8_t>) {
+        return Declared();
+    }
     Mover to_move() const { return picked ? kOver : Mover(0); }
     int legal_actions(Action* actions) const {
         actions[0] = 0;
@@ -31,18 +33,18 @@ struct Told : Toy<Told> {
 };
 
 void tell_the_truth() {
-    Told::told = {};
-    Told::told.name = "told";
-    Told::told.num_actions = 1;
-    Told::told.observation_bytes = 1;
-    Told::told.max_plies = 1;
-    Told::told.outcomes = win_draw_loss();
-    Told::told_options.clear();
-    Told::num_start_bytes = 0;
+    Declared::declared = {};
+    Declared::declared.name = "declared";
+    Declared::declared.num_actions = 1;
+    Declared::declared.observation_bytes = 1;
+    Declared::declared.max_plies = 1;
+    Declared::declared.outcomes = win_draw_loss();
+    Declared::declared_options.clear();
+    Declared::num_start_bytes = 0;
 }
 
 std::string fault(int num_games) {
-    const Result<CheckReport> checked = check_game<Told>({}, num_games, 1);
+    const Result<CheckReport> checked = check_game<Declared>({}, num_games, 1);
     return checked ? "" : checked.error().text;
 }
 
@@ -58,46 +60,48 @@ std::vector<Outcome> outcomes(int count) {
 TEST_CASE("a game has two outcomes at least, and as many at the most as a search has room for") {
     tell_the_truth();
     for (const int count : {2, 8}) {
-        Told::told.outcomes = outcomes(count);
+        Declared::declared.outcomes = outcomes(count);
         CHECK(fault(0) == "");
     }
     for (const int count : {0, 1, 9, 40}) {
-        Told::told.outcomes = outcomes(count);
-        CHECK(fault(0) ==
-              "told: facts: the number of outcomes must be in 2..8, got " + std::to_string(count));
+        Declared::declared.outcomes = outcomes(count);
+        CHECK(fault(0) == "declared: facts: the number of outcomes must be in 2..8, got " +
+                              std::to_string(count));
     }
 }
 
 TEST_CASE("a game whose episodes could not be read back is refused") {
     tell_the_truth();
-    Told::told.max_plies = 65536;
+    Declared::declared.max_plies = 65536;
     CHECK(fault(0) == "");
-    Told::told.max_plies = 65537;
-    CHECK(fault(0) == "told: facts: max_plies must be in 1..65536, got 65537");
+    Declared::declared.max_plies = 65537;
+    CHECK(fault(0) == "declared: facts: max_plies must be in 1..65536, got 65537");
 
     tell_the_truth();
-    Told::told.name = std::string(64, 'x');
+    Declared::declared.name = std::string(64, 'x');
     CHECK(fault(0) == "");
-    Told::told.name += "x";
-    CHECK(fault(0) == Told::told.name + ": facts: the bytes of name must be in 1..64, got 65");
+    Declared::declared.name += "x";
+    CHECK(fault(0) ==
+          Declared::declared.name + ": facts: the bytes of name must be in 1..64, got 65");
 
     tell_the_truth();
-    Told::told_options.assign(17, {"size", "3", {"3"}});
-    CHECK(fault(0) == "told: facts: the number of options must be in 0..16, got 17");
+    Declared::declared_options.assign(17, {"size", "3", {"3"}});
+    CHECK(fault(0) == "declared: facts: the number of options must be in 0..16, got 17");
     const std::string longest(64, 'y'), longer = longest + "y";
-    Told::told_options = {{longest, longest, {longest}}};
+    Declared::declared_options = {{longest, longest, {longest}}};
     CHECK(fault(0) == "");
     const std::string refused =
-        "told: facts: the bytes of '" + longer + "', of an option, must be in 1..64, got 65";
-    Told::told_options = {{longer, "3", {"3"}}};
+        "declared: facts: the bytes of '" + longer + "', of an option, must be in 1..64, got 65";
+    Declared::declared_options = {{longer, "3", {"3"}}};
     CHECK(fault(0) == refused);
-    Told::told_options = {{"size", longer, {longer}}};
+    Declared::declared_options = {{"size", longer, {longer}}};
     CHECK(fault(0) == refused);
 
     tell_the_truth();
-    Told::num_start_bytes = 1024;
+    Declared::num_start_bytes = 1024;
     CHECK(fault(0) == "");
-    Told::num_start_bytes = 1025;
-    CHECK(fault(1) == "told: game 0, start: the bytes of write_start must be in 0..1024, got 1025");
+    Declared::num_start_bytes = 1025;
+    CHECK(fault(1) ==
+          "declared: game 0, start: the bytes of write_start must be in 0..1024, got 1025");
     tell_the_truth();
 }

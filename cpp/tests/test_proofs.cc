@@ -10,6 +10,21 @@
 
 using namespace zf;
 
+namespace {
+
+// A decision of up to two equally likely actions that was evaluated once.
+uint32_t add_evaluated(Tree& tree, int mover, uint32_t num_actions, float value_first_player) {
+    const Half prior[] = {to_half(0.5f), to_half(0.5f)};
+    const Action ids[] = {0, 1};
+    const uint32_t index = tree.add_node(NodeKind::decision, Mover(mover));
+    tree.set_priors(index, {ids, num_actions}, {prior, num_actions}, 2);
+    tree.node(index).mean_first_player = value_first_player;
+    tree.node(index).visits = 1;
+    return index;
+}
+
+}  // namespace
+
 TEST_CASE("a proven position has its exact value") {
     SearchOptions options = without_exploration({});
     options.num_simulations = 10;
@@ -26,21 +41,15 @@ TEST_CASE("a proven position has its exact value") {
     CHECK(rolled.value_to_move == 0);  // 1/2 (+1) + 1/4 (-1) + 1/4 (-1)
 }
 
-TEST_CASE("visits of before a proof do not stay in the means above it, from both seats") {
+TEST_CASE("visits before a proof do not stay in the means above it, from both seats") {
     // The root has actions a and b, after a the opponent has c and d, after c the root's player e,
     // which ends the game. Visits, in the root player's view: a 0.6, ac 0.2, b 0, then ace.
     for (const int seat : {0, 1})
         for (const float end : {1.0f, -1.0f}) {
             const float view = sign(Mover(seat));
             Tree tree;
-            const Half prior[] = {to_half(0.5f), to_half(0.5f)};
-            const Action ids[] = {0, 1};
             const auto add = [&](int mover, uint32_t num_actions, float value) {
-                const uint32_t index = tree.add_node(NodeKind::decision, Mover(mover));
-                tree.set_priors(index, {ids, num_actions}, {prior, num_actions}, 2);
-                tree.node(index).mean_first_player = view * value;
-                tree.node(index).visits = 1;
-                return index;
+                return add_evaluated(tree, mover, num_actions, view * value);
             };
             const uint32_t root = add(seat, 2, 0);
             const PathStep a = {root, tree.visit_slot(root, 0), 0};
@@ -72,7 +81,7 @@ TEST_CASE("visits of before a proof do not stay in the means above it, from both
         }
 }
 
-TEST_CASE("with leaves out a proven edge counts as exact, whenever its visits come in") {
+TEST_CASE("with leaves in flight a proven edge counts as exact, whenever its visits arrive") {
     // The means of all nodes are those of their own evaluation and of their edges at the end of a
     // search with eight leaves out, in which much is proven.
     const Facts facts = Connect4::facts({});
@@ -151,20 +160,12 @@ TEST_CASE(
     CHECK(seen);
 }
 
-TEST_CASE("a visit that is out when an edge above it is proven settles below that edge too") {
+TEST_CASE("a visit in flight when an edge above it is proven settles below that edge too") {
     // The root has an action a, then the opponent c and d, then the root's player e. One visit of
     // ac is out when d is proven to win for the opponent; it comes back as 0.4.
     Tree tree;
-    const Half prior[] = {to_half(0.5f), to_half(0.5f)};
-    const Action ids[] = {0, 1};
-    const auto add = [&](int mover, uint32_t num_actions, float value) {
-        const uint32_t index = tree.add_node(NodeKind::decision, Mover(mover));
-        tree.set_priors(index, {ids, num_actions}, {prior, num_actions}, 2);
-        tree.node(index).mean_first_player = value;
-        tree.node(index).visits = 1;
-        return index;
-    };
-    const uint32_t root = add(0, 2, 0), after_a = add(1, 2, 0), after_ac = add(0, 2, 0);
+    const uint32_t root = add_evaluated(tree, 0, 2, 0), after_a = add_evaluated(tree, 1, 2, 0),
+                   after_ac = add_evaluated(tree, 0, 2, 0);
     const PathStep a = {root, tree.visit_slot(root, 0), 0};
     const PathStep c = {after_a, tree.visit_slot(after_a, 0), 0};
     const PathStep d = {after_a, tree.visit_slot(after_a, 1), 0};
@@ -300,7 +301,7 @@ TEST_CASE("a root that wins at once plays and teaches it, whatever its budget, i
     }
 }
 
-TEST_CASE("a win that what is hidden may spoil is none") {
+TEST_CASE("a win that hidden information may prevent is not proven") {
     SearchOptions options;
     options.num_simulations = 1;
     Rng rng(1);

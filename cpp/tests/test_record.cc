@@ -53,7 +53,21 @@ TEST_CASE("an episode is read back as it was written and verifies") {
     CHECK(bool(verify<Connect4>(*read, kOptions, kFacts)));
 }
 
-TEST_CASE("an episode is read back up to the most plies and the longest name of a game") {
+TEST_CASE("a turn-ahead value at a chance outcome is read back, and the versions around it") {
+    Episode episode = won_game();
+    for (const size_t at : {size_t(0), size_t(4), episode.events.size()}) {
+        Event rolled;
+        rolled.kind = SearchKind::chance;
+        rolled.id = 7;
+        if (at != 4) rolled.outcomes_to_move = quantise_outcomes(std::vector<float>{0.5f, 0, 0.5f});
+        episode.events.insert(episode.events.begin() + int64_t(at), rolled);
+    }
+    const Result<Episode> read = decode(encode(episode));
+    REQUIRE(bool(read));
+    CHECK(*read == episode);
+}
+
+TEST_CASE("an episode is read back up to the maximum of plies and the longest name of a game") {
     Episode episode;
     episode.game = std::string(64, 'x');
     episode.events.resize(65536);
@@ -189,7 +203,7 @@ TEST_CASE("packed rows are those of the episode, field by field; a truncated gam
     packed.add(TrainingRows{});
     packed.add(rows);
     CHECK(packed.num_rows == std::vector<uint32_t>{0, 7});
-    REQUIRE(packed.layout.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 4 + 4 + 8);
+    REQUIRE(packed.layout.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 1 + 4 + 4 + 8);
     REQUIRE(packed.rows.size() == 7 * packed.layout.num_bytes());
     const uint8_t* third = &packed.rows[2 * packed.layout.num_bytes()];
     CHECK(std::equal(third, third + 43, &rows.observations[2 * 43]));
@@ -202,9 +216,10 @@ TEST_CASE("packed rows are those of the episode, field by field; a truncated gam
     float surprise;
     int32_t reply;
     int64_t final_row;
-    std::memcpy(&surprise, third + 66, 4);
-    std::memcpy(&reply, third + 70, 4);
-    std::memcpy(&final_row, third + 74, 8);
+    CHECK(third[66] == 0);
+    std::memcpy(&surprise, third + 67, 4);
+    std::memcpy(&reply, third + 71, 4);
+    std::memcpy(&final_row, third + 75, 8);
     CHECK(surprise == float(9) / float(kSurpriseUnit));
     CHECK(reply == 1);
     CHECK(final_row == 0);

@@ -61,7 +61,7 @@ TEST_CASE("six in a row wins freestyle and not exact; five wins both") {
     CHECK(mover_after({15, 5, true}, five) == kOver);
 }
 
-TEST_CASE("a line does not go on at the other side of the board") {
+TEST_CASE("a line does not wrap around the board") {
     // m8 n8 o8 are the end of a row, a7 b7 the start of the row below.
     CHECK(mover_after({15, 5, false}, "m8 a1 n8 c1 o8 e1 a7 g1 b7") == 1);
 }

@@ -85,7 +85,7 @@ TEST_CASE("a player who moves twice in a row keeps its own view") {
     CHECK(result.value_to_move > 0.8);
 }
 
-TEST_CASE("what lies hidden does not change the search, and is not known to it") {
+TEST_CASE("hidden information does not change the search") {
     const Facts facts = HiddenCoin::facts({});
     REQUIRE(bool(check_game<HiddenCoin>({}, 0, 1)));
     for (const auto root : {RootKind::puct, RootKind::gumbel})
@@ -167,7 +167,7 @@ TEST_CASE("the bound on memory ends a search early and says so") {
     CHECK(total(bounded.visits) == bounded.num_simulations);
 }
 
-TEST_CASE("a kept tree is built upon, and the budget counts new simulations") {
+TEST_CASE("a reused tree grows, and the budget counts new simulations") {
     const Facts facts = Connect4::facts({});
     Connect4 position = new_position<Connect4>();
     Search<Connect4> search(facts);
@@ -208,26 +208,26 @@ TEST_CASE("numbers that are not finite are refused") {
     CHECK(search.absorb(slot, {good_logits, outcomes}));
 }
 
-TEST_CASE("a tree is full before an index would be at its end, however much memory it may have") {
-    constexpr uint64_t kMuchMemory = 1ULL << 40, kMostEdges = 7;
+TEST_CASE("a tree is full before an index overflows, however much memory it may have") {
+    constexpr uint64_t kMuchMemory = 1ULL << 40, kMaxEdges = 7;
     constexpr uint32_t kMaxItems = 200;
     const std::vector<Action> legal = {0, 1, 2};
     const std::vector<Half> priors(3, to_half(1.0f / 3));
     Tree tree(kMaxItems);
     uint32_t num_nodes = 0;
-    while (tree.has_room(1, kMostEdges, kMuchMemory)) {
+    while (tree.has_room(1, kMaxEdges, kMuchMemory)) {
         const uint32_t index = tree.add_node(NodeKind::decision, 0);
-        tree.set_priors(index, legal, priors, kMostEdges);
+        tree.set_priors(index, legal, priors, kMaxEdges);
         tree.visit_best_slot(index);
         REQUIRE(++num_nodes < kMaxItems);
     }
     CHECK(num_nodes > 1);
-    CHECK(!tree.has_room(1000, kMostEdges, kMuchMemory));
-    CHECK(Tree(kMaxItems).has_room(1, kMostEdges, kMuchMemory));
+    CHECK(!tree.has_room(1000, kMaxEdges, kMuchMemory));
+    CHECK(Tree(kMaxItems).has_room(1, kMaxEdges, kMuchMemory));
     // Leaves that are out each take their part.
-    CHECK(!Tree(kMaxItems).has_room(3, kMostEdges, kMuchMemory));
-    CHECK(Tree().has_room(kMaxTreeItems / (2 * kMostEdges + 64), kMostEdges, kMuchMemory));
-    CHECK(!Tree().has_room(kMaxTreeItems, kMostEdges, kMuchMemory));
+    CHECK(!Tree(kMaxItems).has_room(3, kMaxEdges, kMuchMemory));
+    CHECK(Tree().has_room(kMaxTreeItems / (2 * kMaxEdges + 64), kMaxEdges, kMuchMemory));
+    CHECK(!Tree().has_room(kMaxTreeItems, kMaxEdges, kMuchMemory));
 }
 
 static std::vector<uint32_t> halving_schedule(uint32_t num_candidates, uint32_t num_simulations) {
@@ -324,7 +324,7 @@ TEST_CASE("a Gumbel root's outcomes have its value as their mean, whoever search
     check(new_position<HiddenCoin>(), HiddenCoin::facts({}));
 }
 
-TEST_CASE("forced visits to noise are taken out of the target") {
+TEST_CASE("forced visits to noise are pruned from the target") {
     const Facts facts = PickOne::facts({});
     SearchOptions options = without_exploration({});
     options.num_simulations = 400;

@@ -149,7 +149,7 @@ TEST_CASE("temperature varies games while it lasts") {
 }
 
 TEST_CASE("games that are truncated say so") {
-    // A game that never ends by itself: the coin that is passed on for ever.
+    // A game that never ends by itself: a coin that is passed on forever.
     struct Endless : Toy<Endless> {
         static Facts facts(const Options&) {
             Facts facts;
@@ -189,7 +189,7 @@ TEST_CASE("games that are truncated say so") {
 }
 
 TEST_SUITE("threads") {
-    TEST_CASE("batches evaluated outside give whole, verified games with unique ids") {
+    TEST_CASE("batches evaluated externally give whole, verified games with unique ids") {
         SelfPlayOptions options = small_options();
         const auto driver = drive(options, 4, 16, 2, {});
         const std::vector<float> logits(16 * 7, 0), outcomes(16 * 3, 1.0f / 3);
@@ -213,7 +213,7 @@ TEST_SUITE("threads") {
         CHECK(driver->counts().num_episodes >= 60);
     }
 
-    TEST_CASE("the same games come out of two threads as of one") {
+    TEST_CASE("two threads play the same games as one") {
         const auto expected = play_episodes(small_options(), 1, 8, 24);
         const auto driver = drive(small_options(), 4, 2, 2, EvaluatorKind::hash);
         driver->wait_for_episodes(40, 60);
@@ -228,7 +228,7 @@ TEST_SUITE("threads") {
         CHECK(compared > 8);
     }
 
-    TEST_CASE("without threads the caller does the work and the same games come out") {
+    TEST_CASE("without threads the caller does the work and plays the same games") {
         const auto expected = play_episodes(small_options(), 1, 8, 16);
         const auto driver = drive(small_options(), 2, 4, 0, EvaluatorKind::hash);
         driver->wait_for_episodes(24, 60);
@@ -246,7 +246,7 @@ TEST_SUITE("threads") {
         CHECK_FALSE(bool(outside->next_batch(0)));
     }
 
-    TEST_CASE("a driver without threads comes back although every leaf is remembered") {
+    TEST_CASE("a driver without threads returns although every leaf is cached") {
         std::vector<std::unique_ptr<AnyGroup>> groups;
         const Facts facts = PickOne::facts({});
         SelfPlayOptions options = small_options();

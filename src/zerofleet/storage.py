@@ -30,7 +30,7 @@ POLL_S = 0.1
 """How often a waiting write checks whether the run stops."""
 
 
-def own_folder(installed: str, in_checkout: str, what: str) -> Path:
+def packaged_folder(installed: str, in_checkout: str, what: str) -> Path:
     """A data folder of zerofleet, in the installed package or in the checkout."""
     package = Path(__file__).parent
     for folder in (package / installed, package.parents[1] / in_checkout):
@@ -80,6 +80,10 @@ class GrowingFile:
 
     def truncate(self, size_bytes: int) -> None:
         self._file.truncate(size_bytes)
+
+    def sync(self) -> None:
+        """Flushes it to the disk itself (fsync)."""
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
         self._file.close()

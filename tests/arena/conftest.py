@@ -1,4 +1,4 @@
-"""What the tests of the arena share: random positions, and a run with weights."""
+"""Shared by the tests of the arena: random positions, and a run with weights."""
 
 import random
 
@@ -35,7 +35,7 @@ def random_positions():
 
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory):
-    """A run `bb` of Beasty Bar with weights of steps 0 and 7, which differ; nobody trained it."""
+    """A run `bb` of Beasty Bar with weights of steps 0 and 7, which differ and are not trained."""
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZEROFLEET_RUNS", str(folder))

@@ -11,7 +11,7 @@ import pytest
 from nim import Nim
 
 import zerofleet as zf
-from zerofleet.arena.analysis_engine import MOST_LINE_BYTES, AnalysisEngine, Defaults
+from zerofleet.arena.analysis_engine import MAX_LINE_BYTES, AnalysisEngine, Defaults
 from zerofleet.errors import RulesFailed
 from zerofleet.games import from_class
 
@@ -84,7 +84,7 @@ def test_a_request_may_have_its_own_player_and_budget() -> None:
         (b"\xff", None, "bad_text", "the line is not JSON"),
         (b"[" * 100_000, None, "bad_text", "the line is not JSON"),
         (b"[1]", None, "bad_text", "a request is a JSON object, got list"),
-        (b" " * MOST_LINE_BYTES + b"{}", None, "too_large", "a line has at most 1048576 bytes"),
+        (b" " * MAX_LINE_BYTES + b"{}", None, "too_large", "a line has at most 1048576 bytes"),
         (b"{}", None, "bad_text", "id: Field required"),
         (b'{"id": 1.5}', None, "bad_text", "id"),
         (b'{"id": 1, "move": []}', 1, "bad_text", "unknown field move; did you mean moves?"),
@@ -118,7 +118,7 @@ def test_a_request_may_have_its_own_player_and_budget() -> None:
         (b'{"id": "\\ud800", "top": 0}', "\ud800", "bad_text", "top: Input should be"),
     ],
 )
-def test_a_bad_line_is_answered_by_an_error_and_stops_nothing(
+def test_a_bad_line_gets_an_error_and_affects_no_other(
     request_line: bytes, answered_id: object, code: str, message: str
 ) -> None:
     answers = answers_to(request_line, {"id": "good", "position": "121212"})
@@ -164,7 +164,7 @@ def test_searches_with_the_same_weights_share_batches(monkeypatch: pytest.Monkey
 
 
 class OutOfSticks(Nim):
-    """Fails in the midst of a search."""
+    """Fails during a search."""
 
     name = "out of sticks"
 

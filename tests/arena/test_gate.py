@@ -11,7 +11,7 @@ from zerofleet.arena.gate import Hypotheses, SequentialTest, log_likelihood
 from zerofleet.errors import BadText
 
 NUM_TESTS = 300
-MOST_PAIRS = 3000
+MAX_PAIRS = 3000
 
 
 def verdicts(elo, hypotheses, draw_share, seed):
@@ -23,7 +23,7 @@ def verdicts(elo, hypotheses, draw_share, seed):
     found, num_pairs = [], 0
     for _ in range(NUM_TESTS):
         test = SequentialTest(hypotheses)
-        for pair_score in rng.choice(results, (MOST_PAIRS, 2), p=shares).mean(axis=1):
+        for pair_score in rng.choice(results, (MAX_PAIRS, 2), p=shares).mean(axis=1):
             num_pairs += 1
             if test.add(float(pair_score)) != "undecided":
                 break

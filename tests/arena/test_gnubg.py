@@ -1,4 +1,4 @@
-"""GnuBG as a player and as a judge: the real program, and programs that fail in its name."""
+"""GnuBG as a player and as a judge: the real program, and fakes that fail."""
 
 import sys
 from contextlib import closing
@@ -66,7 +66,7 @@ def test_the_opening_plays_are_those_that_everybody_makes(
 
 
 @needs_gnubg
-def test_in_a_turn_that_another_began_it_plays_the_best_end(game: zf.games.Game) -> None:
+def test_it_completes_a_turn_that_another_began_as_well_as_possible(game: zf.games.Game) -> None:
     # One die is left. Bearing off wins at once; the other player would win with any roll.
     position = bear_off(game, {2: 1, 1: 1}, {1: 1}, dice=[2, 1])
     position.play(position.action_from_text("2/off"))
@@ -173,7 +173,7 @@ def test_levels_that_are_not_offered_are_refused() -> None:
 
 
 def put_program(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
-    """A program that is called gnubg; `address` is the socket that it is told to open."""
+    """A program that is called gnubg; `address` is the socket that it must open."""
     lines = [
         f"#!{sys.executable}",
         "import pathlib, socket, sys, time",
@@ -196,7 +196,7 @@ for line in stream:
 """
 
 
-def test_a_start_that_fails_tells_the_last_words(
+def test_a_failed_start_reports_the_last_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_program(tmp_path, monkeypatch, "sys.exit('no weights found')")
@@ -214,7 +214,7 @@ def test_a_start_that_fails_tells_the_last_words(
         ("24/2", "no answer within 0.5 s"),
     ],
 )
-def test_an_answer_of_no_use_is_an_error_and_no_move(
+def test_an_unusable_answer_is_an_error_and_not_a_move(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     game: zf.games.Game,

@@ -1,4 +1,4 @@
-"""The Gomocup protocol, both ways: real processes that play well, badly or not at all."""
+"""The Gomocup protocol in both directions: real processes that play well, badly or not at all."""
 
 import sys
 from pathlib import Path
@@ -29,7 +29,7 @@ def put_program(folder: Path, *lines: str) -> Path:
 
 @pytest.fixture
 def our_engine(tmp_path: Path) -> Path:
-    """Our own player behind the protocol: a real engine in a process of its own."""
+    """Our own player behind the protocol: a real engine in a separate process."""
     return put_program(tmp_path, "#!/bin/sh", f"exec {ZEROFLEET} gomocup playout-500")
 
 
@@ -97,7 +97,7 @@ def test_an_empty_board_is_a_begin_and_later_a_restart(tmp_path: Path, game: zf.
     assert heard == ["START 9", "BEGIN", "RESTART", "BEGIN", "END"]
 
 
-def test_the_rule_of_exactly_five_is_told(tmp_path: Path) -> None:
+def test_the_rule_of_exactly_five_is_sent_to_the_engine(tmp_path: Path) -> None:
     exact = zf.games.get("gomoku", size=15, rule="exact")
     with GomocupPlayer(scripted(tmp_path), exact) as engine:
         engine.choose(exact.new_position())
@@ -114,7 +114,7 @@ def test_chatter_is_not_taken_for_a_move(tmp_path: Path, game: zf.games.Game) ->
         assert engine.choose(game.new_position()) == 2
 
 
-def test_an_engine_that_drops_what_comes_at_once_hears_everything(
+def test_an_engine_that_drops_immediate_input_gets_every_command(
     tmp_path: Path, game: zf.games.Game
 ) -> None:
     path = put_program(
@@ -150,7 +150,7 @@ def test_an_engine_that_drops_what_comes_at_once_hears_everything(
         (":", "no answer within 0.4 s"),
     ],
 )
-def test_an_answer_of_no_use_is_an_error_and_no_move(
+def test_an_unusable_answer_is_an_error_and_not_a_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, game: zf.games.Game, move: str, fault: str
 ) -> None:
     monkeypatch.setattr(gomocup, "GRACE_S", 0.3)
@@ -170,7 +170,7 @@ def test_a_second_answer_is_an_error_and_not_the_next_move(
             engine.choose(game.from_text("a9 c9 b9"))
 
 
-def test_a_size_that_the_engine_does_not_play_is_its_own_words(
+def test_a_board_size_that_the_engine_refuses_is_reported_in_its_words(
     tmp_path: Path, game: zf.games.Game
 ) -> None:
     path = scripted(tmp_path, start="echo ERROR unsupported size")
@@ -217,7 +217,7 @@ def test_our_brain_answers_turns_in_a_row() -> None:
     assert said[5] != "4,4"
 
 
-def test_our_brain_hears_the_rule() -> None:
+def test_our_brain_accepts_the_rule() -> None:
     assert answers("START 9", "INFO rule 1", "INFO timeout_turn 5", "BEGIN", text="random")[-1] == (
         "rule exact"
     )

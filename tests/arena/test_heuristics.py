@@ -83,10 +83,10 @@ def test_backgammon_makes_the_points_that_everybody_makes(dice, play):
 
 
 def test_backgammon_ends_a_game_that_is_won():
-    """However far the other still has to go: 4/2 with the 2 would leave a checker."""
+    """However far the opponent is from home: 4/2 with the 2 would leave a checker."""
     points = [0] * 24
     points[4 - 1] = points[2 - 1] = 1
-    points[0] -= 14  # the other's, 24 points from home; one is off, so there is no gammon
+    points[0] -= 14  # the opponent's, 24 points from home; one is off, so there is no gammon
     position = zf.games.get("backgammon").from_describe(
         {"points": points, "player": 0, "dice": [4, 2]}
     )
@@ -97,11 +97,11 @@ def test_backgammon_ends_a_game_that_is_won():
 
 
 def test_what_is_good_for_one_is_bad_for_the_other():
-    """A checker on the bar is worth less than one in play, whoever's it is."""
+    """A checker on the bar is worth less than one in play, for both players."""
     rows = np.zeros((3, 62), np.uint8)
     rows[:, 5], rows[:, 26 + 18] = 10, 10  # both have ten on their six points
     rows[0, 7] = 1  # own checker on the eight point
     rows[1, 24] = 1  # own checker on the bar
-    rows[2, 26 + 24] = 1  # the other's on the bar
+    rows[2, 26 + 24] = 1  # the opponent's on the bar
     free, own_on_bar, other_on_bar = backgammon.values(rows)
     assert own_on_bar < free < other_on_bar

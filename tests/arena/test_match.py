@@ -66,7 +66,7 @@ def ids_of(episode):
     return [event.id for event in Episode.decode(episode).events]
 
 
-def test_who_knows_the_win_scores_one_from_both_seats():
+def test_a_player_that_always_wins_scores_one_from_both_seats():
     game = from_class(TakeIt)
     match = zf.arena.match(
         game, lambda: Always(1, "good"), lambda: Always(0, "bad"), num_games=10, openings=[[]]
@@ -172,7 +172,7 @@ def test_too_few_answers_stop_the_match():
         zf.arena.match("beastybar", lambda: Lazy(0, "lazy"), lambda: Lazy(0, "lazy"), num_games=4)
 
 
-def test_games_that_are_cut_off_are_draws_and_are_reported():
+def test_truncated_games_are_draws_and_are_reported():
     match = zf.arena.match(
         from_class(Endless), lambda: Always(0), lambda: Always(1), num_games=6, openings=[[]]
     )
@@ -191,7 +191,7 @@ def test_progress_comes_to_the_end():
     assert told[-1] == (100, 100)
 
 
-def test_whoever_is_told_the_progress_can_end_a_match_before_a_game_is_over():
+def test_a_progress_callback_can_end_a_match_before_a_game_is_over():
     num_moves = 0
 
     class Counted(LowestFirst):
@@ -307,7 +307,7 @@ def test_the_interval_covers_as_often_as_it_says(probability):
 
 
 def test_the_interval_is_over_pairs_and_not_over_games():
-    """Games of a pair that always split tell that the players are even, and nothing is left."""
+    """Pairs that always split show equal players, with no variance left."""
     split = estimate([0.5] * 200, 0, 1)
     assert split.high - split.low < 0.02
     together = estimate([0.0, 1.0] * 100, 0, 1)

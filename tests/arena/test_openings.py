@@ -1,4 +1,4 @@
-"""Openings: that they are legal, different and not decided, and say how they were made."""
+"""Openings: legal, distinct, balanced, and stating how they were made."""
 
 import re
 from typing import Any
@@ -78,7 +78,7 @@ def test_a_list_says_how_it_was_made(path: Any) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(LISTS.iterdir()), ids=lambda path: path.name)
-def test_a_network_with_many_simulations_finds_nobody_ahead(path: Any) -> None:
+def test_a_network_with_many_simulations_finds_openings_balanced(path: Any) -> None:
     head, values = path.read_text(), []
     found = re.search(r"--judge best,sims=(\d+) .*--limit (\S+)", head)
     assert found

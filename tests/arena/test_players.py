@@ -65,14 +65,14 @@ def test_mcts_n_is_another_name_of_playout_n():
         ("connect4", "playout,seconds=soon", "seconds=S must be a finite number above 0"),
         ("connect4", "best,sims=9,seconds=1", "give sims=N or seconds=S, not both"),
         ("connect4", "best,root=gumbel,seconds=1", "so it takes no seconds=S"),
-        ("beastybar", "run:bb@x", "@STEP needs a whole number"),
+        ("beastybar", "run:bb@x", "@STEP needs a step: an integer"),
         ("beastybar", "run:bc", "unknown run bc; known: bb"),
         ("beastybar", "run:bb@8", "has no weights of step 8; it has: 0, 7"),
         ("connect4", "run:bb", "weights of beastybar .* are not for connect4"),
         ("beastybar", "file:nothing.safetensors", "nothing.safetensors refused"),
     ],
 )
-def test_a_text_that_cannot_be_is_one_clear_error(run_of_beastybar, game, text, fault):
+def test_an_impossible_text_is_one_clear_error(run_of_beastybar, game, text, fault):
     with pytest.raises(ZerofleetError, match=fault):
         zf.arena.player(game, text)
 
@@ -141,7 +141,7 @@ def test_policy_alone_is_the_likeliest_legal_action():
 
 
 @pytest.mark.parametrize("name", ["connect4", "backgammon"])
-def test_greedy_ends_its_turn_where_the_other_likes_it_least(name, random_positions):
+def test_greedy_ends_its_turn_where_the_opponents_value_is_lowest(name, random_positions):
     player = GreedyPlayer("greedy", arithmetic_values)
     positions = random_positions(name, 40)
     chosen = player.choose_many(positions, range(40))
@@ -185,7 +185,7 @@ def test_what_a_player_cannot_see_does_not_change_its_choice(
 
 
 def test_greedy_does_not_look_at_the_card_it_is_about_to_draw(random_positions):
-    """What it weighs is the same, byte by byte, whichever cards lie where it cannot see them."""
+    """Its inputs are byte for byte the same, whatever the hidden cards are."""
     seen = []
 
     def remember(observations):
@@ -201,7 +201,7 @@ def test_greedy_does_not_look_at_the_card_it_is_about_to_draw(random_positions):
     assert (seen[0] == seen[1]).all()
 
 
-def test_steps_of_a_run_are_told_apart_and_the_newest_is_the_default(
+def test_steps_of_a_run_are_distinguished_and_the_newest_is_the_default(
     run_of_beastybar, random_positions
 ):
     positions = random_positions("beastybar", 80)
@@ -264,7 +264,7 @@ def test_a_turn_with_too_many_ends_is_refused_by_greedy_and_can_be_searched():
     assert zf.arena.player(position.game, "playout-20").choose(position) in (0, 1)
 
 
-def test_best_can_be_loaded_by_the_name_of_its_game_and_no_run_is_called_so(random_positions):
+def test_best_is_loaded_by_game_and_is_not_a_run_name(random_positions):
     connect4 = zf.games.get("connect4")
     (position,) = random_positions("connect4", 1)
     found = [

@@ -18,7 +18,7 @@ BACKGAMMON = zf.games.get("backgammon")
 
 
 def review_of(start: Position, *moves: str, player: str = "playout-500") -> Review:
-    """Of a game that goes on from a position by moves as people write them."""
+    """The record of a game that continues from a position by moves in the usual notation."""
     actions: list[int] = []
     position = start.copy()
     for move in moves:
@@ -104,7 +104,7 @@ def test_what_the_mover_could_not_see_does_not_change_what_a_move_cost() -> None
     assert losses == [losses[0]] * 3
 
 
-def test_an_action_that_the_network_thinks_nothing_of_is_judged_too() -> None:
+def test_an_action_with_a_prior_near_zero_is_judged_too() -> None:
     game = zf.games.get("beastybar")
     start = game.new_position(seed=3)
     *others, liked = start.legal_actions()

@@ -1,4 +1,4 @@
-"""bench/gpu by the command line, as far as it goes without a GPU: what there is to measure."""
+"""bench/gpu from the command line, as far as it runs without a GPU: the list of measurements."""
 
 import subprocess
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_it_lists_by_names_and_by_goals():
     } <= set(names)
 
 
-def test_a_name_that_nothing_has_is_refused_by_its_name():
+def test_an_unknown_name_is_refused_by_name():
     refused = ran_script(SCRIPT, "--list", "--only", "goals", "overlap chess *")
     assert refused.returncode == 2
     assert "no measurement matches overlap chess *; see --list" in refused.stderr

@@ -1,4 +1,4 @@
-"""The value that a search stores, held against results of games that the shipped weights play."""
+"""The value that a search stores, against results of games that the shipped weights play."""
 
 import importlib.util
 from pathlib import Path

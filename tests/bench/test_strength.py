@@ -1,4 +1,4 @@
-"""bench/strength: what is measured is written down at once and not twice, and can be drawn."""
+"""bench/strength: each measurement is written immediately and once, and can be plotted."""
 
 import importlib.util
 import json
@@ -71,11 +71,11 @@ def test_a_run_is_measured_once_and_each_measurement_has_its_minute(
     assert again.count(": already measured") == len(result["measured"]) == 12
     assert out.read_text() == text
 
-    ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
+    ran("plot.py", *("--results", tmp_path, "--docs", tmp_path, "--weights", tmp_path))
     assert "4 minutes, 1,000 games, 100 steps" in (tmp_path / "strength.md").read_text()
 
 
-def test_a_result_of_an_earlier_version_is_gone_on_with(runs: Path, tmp_path: Path) -> None:
+def test_a_result_of_an_earlier_version_is_resumed(runs: Path, tmp_path: Path) -> None:
     """Records had no commit once, and a network's options stood in another order."""
     out = tmp_path / "strength-connect4-1.json"
     quick = ("c4", "--simulations", 2, "--games", 0, "--out", out)
@@ -118,7 +118,7 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     (tmp_path / "strength-beastybar-2.json").write_text(json.dumps(result))
     older = {**result, "date": "2026-11-14T09:00:00+00:00", "measured": []}
     (tmp_path / "strength-beastybar-3.json").write_text(json.dumps(older))
-    ran("plot.py", "--results", tmp_path, "--docs", tmp_path / "docs")
+    ran("plot.py", *("--results", tmp_path, "--docs", tmp_path / "docs", "--weights", tmp_path))
     text = (tmp_path / "docs" / "strength.md").read_text()
     assert "Against its own half time (step 400): sims=9 level with it." in text
     rows = text.splitlines()[-4:]
@@ -129,7 +129,7 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     assert picture.getroot().tag.endswith("svg")
 
 
-def test_a_goal_stands_beside_its_mark_and_a_comparison_is_no_mark(tmp_path: Path) -> None:
+def test_a_goal_stands_beside_its_mark_and_weights_of_another_run_have_rows(tmp_path: Path) -> None:
     def judged(step: int, error: float) -> dict[str, object]:
         values = {"error": error, "low": error - 1, "high": error + 1, "minutes": step / 100}
         return {
@@ -140,17 +140,30 @@ def test_a_goal_stands_beside_its_mark_and_a_comparison_is_no_mark(tmp_path: Pat
             "count": 40,
         } | values
 
+    run = {"step": 800, "minutes": 8.0, "run_games": 9000, "network": "n", "parameters": 7}
     result = {
         "date": "2026-11-15T09:00:00+00:00",
         "commit": "1a2b3c4",
         "variant": "backgammon",
-        "run": {"step": 800, "minutes": 8.0, "run_games": 9000, "network": "n", "parameters": 7},
+        "run": run,
         "measured": [judged(400, 30.0), judged(800, 5.0)],
     }
     (tmp_path / "strength-backgammon-1.json").write_text(json.dumps(result))
-    ran("plot.py", "--results", tmp_path, "--docs", tmp_path)
+    ran("plot.py", *("--results", tmp_path, "--docs", tmp_path, "--weights", tmp_path))
     row = (tmp_path / "strength.md").read_text().splitlines()[-1]
     assert row.endswith("| below 10.00; goal: below 4.00 | passed; goal: missed |")
+
+    shipped = {"run_id": "of another", "minutes": 3.0, "games": 500, "steps": 70, "from": "run x"}
+    (tmp_path / "backgammon").mkdir()
+    about = tmp_path / "backgammon" / "about.json"
+    about.write_text(json.dumps(shipped | {"measured": [judged(70, 3.5)]}))
+    (tmp_path / "strength-backgammon-1.json").write_text(
+        json.dumps(result | {"run": {**run, "id": "of this"}})
+    )
+    ran("plot.py", *("--results", tmp_path, "--docs", tmp_path, "--weights", tmp_path))
+    text = (tmp_path / "strength.md").read_text()
+    assert "of another run: 3 minutes, 500 games,\n70 steps, from run x." in text
+    assert text.splitlines()[-1].endswith("| passed; goal: passed |")
 
 
 def test_only_moves_that_keep_what_a_position_is_worth_are_perfect() -> None:

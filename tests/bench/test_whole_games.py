@@ -1,4 +1,4 @@
-"""bench/gpu, as far as it goes without a GPU: games/s are games that really end."""
+"""bench/gpu, as far as it runs without a GPU: games/s count games that end."""
 
 import importlib
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_decision_of_a_whole_game_takes_as_many_simulations_as_were_asked_for(
     assert half.simulations == pytest.approx(4 * half.decisions, rel=0.15)
 
 
-def test_games_a_second_are_those_that_end_where_many_do(selfplay):
+def test_games_per_second_count_the_games_that_end_where_many_do(selfplay):
     torch.manual_seed(1)
     evaluator = make_evaluator(nets.build(GAME, "tiny"), "torch", "cpu")
     settings = {"num_simulations": 1, **selfplay.RANDOM}

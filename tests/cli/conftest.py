@@ -1,4 +1,4 @@
-"""A real run that was trained on a terminal, for the tests of what is seen of one."""
+"""A real run that was trained on a terminal, for tests of its output."""
 
 import fcntl
 import os

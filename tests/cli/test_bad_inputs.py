@@ -62,7 +62,10 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("gate random random", "neither player is a run, so the game is unknown; add --game GAME"),
         ("match connect4 random random --games 3", "games are played in pairs: num_games must be"),
         ("match connect4 random playout-0 --games 2", "player 'playout-0': playout-N must be an"),
-        ("match connect4 random run:x@y --games 2", "player 'run:x@y': @STEP needs a whole numb"),
+        (
+            "match connect4 random run:x@y --games 2",
+            "player 'run:x@y': @STEP needs a step: an integ",
+        ),
         ("match connect4 random file:own.yaml --games 2", "own.yaml refused: "),
         (
             "match connect4 random random --save x/y",
@@ -99,7 +102,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (f"train connect4 --from run:x@{'9' * 5000}", "'run:x@999"),
         ("runs unpack own.yaml", "own.yaml is not the list of a pack; give the file that ends in"),
         ("runs rm ../x --yes", "unknown run ../x; known: none (in runs)"),
-        ("runs games x", "unknown run x; known: none (in runs)"),
+        ("episodes list run:x", "unknown run x; known: none (in runs)"),
         ("review own.yaml", "own.yaml: a saved game has lines game, options, "),
         ("match connect4 random random --games 10000000000", "--games 10,000,000,000 is over 1,0"),
         ("rate connect4 heuristic --games 10000000000", "--games 10,000,000,000 is over 1,000,0"),
@@ -151,6 +154,15 @@ def test_without_the_train_extra_it_says_what_to_install(arguments: str) -> None
     assert ran.stderr.startswith("zerofleet: ")
     assert ran.stderr.count("\n") == 1
     assert ran.returncode == 2
+
+
+def test_without_the_ray_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("run: r\ngame: connect4\nroles: {trainer: {}}\n")
+    for arguments in (["up", str(file)], ["scale", "--run", "r"], ["down", "--run", "r"]):
+        ran = without("ray", "fleet", *arguments)
+        assert ran.stderr.endswith("; pip install 'zerofleet[ray]'\n")
+        assert ran.returncode == 2
 
 
 def test_the_traceback_is_shown_where_it_is_asked_for(

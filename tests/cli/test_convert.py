@@ -46,7 +46,7 @@ def test_without_a_target_games_are_printed(capsys: pytest.CaptureFixture[str]) 
     assert ran.output == "4453\n4444\n"
 
 
-def test_a_variant_that_the_file_does_not_tell_is_named(
+def test_a_variant_that_the_file_does_not_state_must_be_given(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("game.sgf").write_text("(;FF[4];B[ee])")

@@ -45,17 +45,17 @@ def package_that_needs(requirement: str, folder: Path) -> str:
     return str(folder)
 
 
-def test_a_library_that_is_needed_and_missing_is_exit_status_1_with_its_cure(
+def test_a_missing_required_library_is_exit_status_1_with_the_fix(
     tmp_path: Path,
 ) -> None:
-    """The package says what it needs: here one that says it needs something nobody has."""
+    """A package that declares a requirement that does not exist."""
     ran = doctor(PYTHONPATH=package_that_needs('nobody-has-this>=1; extra == "train"', tmp_path))
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "missing: nobody-has-this, for training; pip install 'zerofleet[train]'\n" in ran.stdout
     assert "measured" not in ran.stdout
 
 
-def test_what_can_be_done_without_is_named_with_its_cure_and_is_no_failure(tmp_path: Path) -> None:
+def test_a_missing_optional_library_is_named_with_the_fix_and_is_no_failure(tmp_path: Path) -> None:
     package = package_that_needs('nobody-has-this>=1; extra == "gpu"', tmp_path)
     ran = doctor("--seconds", "0", CXX="no-such-compiler", PYTHONPATH=package)
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Examples in help texts that take a process of their own, as a person would run them."""
+"""Examples in help texts that need a separate process, run as a user would run them."""
 
 import re
 import signal

@@ -100,7 +100,7 @@ GPU_FIGURES = {
 }
 
 
-def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
+def test_throughput_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     lines = drawn(status(1), *TWO_STATUSES)
     assert re.search(r"300 games +20\.0 games/s +waits 25% for trainer", row(lines, "self-play"))
     assert re.search(r"5,000 simulations/s +search 50%", below(lines, "self-play"))
@@ -110,7 +110,7 @@ def test_rates_and_waiting_are_those_between_the_two_newest_statuses() -> None:
     assert below(lines, "trainer").strip() == "1,280 samples/s"
 
 
-def test_what_gpus_do_draw_and_hold_stands_below_where_their_driver_tells() -> None:
+def test_utilisation_power_and_memory_of_gpus_are_shown_where_the_driver_reports_them() -> None:
     first, second = TWO_STATUSES
     lines = drawn(first, second | GPU_FIGURES)
     assert re.search(r"queue 1\.5 ms +GPU 98% 612 W", below(lines, "inference"))
@@ -118,7 +118,7 @@ def test_what_gpus_do_draw_and_hold_stands_below_where_their_driver_tells() -> N
     assert not any("GPU" in line for line in drawn(first, second))
 
 
-def test_before_the_least_fill_the_replay_waits_to_be_filled() -> None:
+def test_before_min_rows_the_replay_waits_to_be_filled() -> None:
     lines = drawn(status(1, rows=10), overrides=("replay.min_rows=5000",))
     assert row(lines, "replay").rstrip().endswith("waits for 5,000")
 
@@ -175,7 +175,7 @@ def test_the_table_has_its_width_whatever_the_numbers() -> None:
     assert max(map(len, lines)) <= COLUMNS
 
 
-def test_what_is_said_stands_above_the_table_and_what_comes_after_it_below() -> None:
+def test_messages_appear_above_the_table_and_later_ones_below() -> None:
     console = Console(file=StringIO(), force_terminal=True, width=COLUMNS, color_system=None)
     screen = LiveScreen("c4", config.load("connect4"), console)
     screen.write(status(1))
@@ -187,7 +187,7 @@ def test_what_is_said_stands_above_the_table_and_what_comes_after_it_below() -> 
     assert text.index("a word") < text.rindex("self-play") < text.index("a last word")
 
 
-def test_clocks_are_read_as_people_read_them() -> None:
+def test_durations_are_shown_as_clock_times() -> None:
     assert [clock_text(seconds) for seconds in (0, 61.9, 3723)] == ["0:00", "1:01", "1:02:03"]
 
 
@@ -222,7 +222,7 @@ def test_off_a_terminal_there_is_a_line_for_each_status_and_rating(
     ]
 
 
-def test_a_line_has_the_rates_since_the_last_and_what_gpus_do(
+def test_a_line_has_the_throughput_since_the_last_and_gpu_utilisation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     first, second = TWO_STATUSES

@@ -84,7 +84,7 @@ def test_the_seat_in_a_saved_game_can_be_changed(tmp_path: Path) -> None:
     assert "seat: second" in other.stdout
 
 
-def test_undo_takes_back_the_own_move_and_the_answer(tmp_path: Path) -> None:
+def test_undo_takes_back_the_users_move_and_the_reply(tmp_path: Path) -> None:
     ran = played(
         "connect4 --against random --seat first", "undo", "4", "undo", "quit", folder=tmp_path
     )
@@ -207,7 +207,7 @@ def test_without_a_name_the_newest_run_plays_its_own_variant(
     assert game_and_opponent("connect4", None, None) == (get("connect4"), "playout-1000", None)
 
 
-def test_weights_that_came_with_zerofleet_play_first_and_the_own_run_is_named(
+def test_shipped_weights_play_by_default_and_the_users_run_is_mentioned(
     trained: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ZEROFLEET_RUNS", str(trained.runs))
@@ -278,7 +278,7 @@ def test_bad_input_to_play_is_one_clear_line_and_exit_status_2(
     ("name", "file", "typed"),
     [("connect4", "mine.moves", "4"), ("gomoku --option size=9", "mine.sgf", "e5")],
 )
-def test_a_game_saved_in_the_format_of_other_programs_goes_on(
+def test_a_game_saved_in_the_format_of_other_programs_resumes(
     tmp_path: Path, name: str, file: str, typed: str
 ) -> None:
     seated = f"{name} --against random --seat first --seed 1"

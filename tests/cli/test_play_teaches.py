@@ -1,4 +1,5 @@
-"""zerofleet play teaches: rules, what numbers mean, each step of a turn, the last move, the end."""
+"""zerofleet play teaches: rules, the meaning of numbers, each step of a turn, the last move, the
+end."""
 
 import random
 import re
@@ -73,7 +74,7 @@ def test_every_game_has_rules() -> None:
         ),
     ],
 )
-def test_a_custom_game_tells_its_own_rules(
+def test_a_custom_game_prints_its_own_rules(
     name: str, text: str, rules: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -170,7 +171,7 @@ REST = "hand1=seal,snake pile0=skunk pile1=lion"
             "queue=parrot1,zebra0,monkey1,chameleon1 hand0=seal",
             "seal",
             [
-                "SEAL turns the queue round",
+                "SEAL reverses the queue",
                 "five in the queue: SEAL and chameleon enter the bar (you +2, opponent +3)",
                 "parrot is bounced: it goes to That's It",
                 "queue: monkey ZEBRA",
@@ -180,7 +181,7 @@ REST = "hand1=seal,snake pile0=skunk pile1=lion"
         ("hand0=parrot", "parrot", ["PARROT stands at the back", "queue: PARROT"]),
     ],
 )
-def test_every_event_of_a_turn_is_told_in_order(state: str, move: str, told: list[str]) -> None:
+def test_every_event_of_a_turn_is_printed_in_order(state: str, move: str, told: list[str]) -> None:
     cards = re.findall(r"(\w+)1", state)
     rest = ",".join(card for card in ("seal", "snake", "lion", "skunk") if card not in cards)
     assert events(f"{state} hand1={rest} pile0=snake,giraffe", move) == told
@@ -203,13 +204,13 @@ def test_the_steps_of_a_turn_end_where_playing_it_ends() -> None:
             assert play_beastybar.turn_lines(BEASTY.from_describe(before), action, 0)
 
 
-def test_steps_of_an_illegal_action_are_refused_and_other_games_tell_none() -> None:
+def test_steps_of_an_illegal_action_are_refused_and_other_games_have_none() -> None:
     with pytest.raises(ZerofleetError, match="action 99 is not legal here"):
         BEASTY.new_position().steps(99)
     assert zf.games.get("connect4").new_position().steps(3) == []
 
 
-def test_the_end_tells_the_score_with_its_cards_and_why_a_card_was_left() -> None:
+def test_the_end_shows_the_score_with_its_cards_and_why_a_card_was_left() -> None:
     over = BEASTY.from_text(
         "player=0 queue=seal0 bar=zebra0,lion1,parrot0 hand0=skunk hand1=snake thats_it=hippo1"
     )
@@ -243,7 +244,7 @@ def test_the_last_stone_stands_in_brackets() -> None:
     assert drawn[4:6] == [" 2 . . .(O). . .", " 1 . . . X . . ."]
 
 
-def test_a_backgammon_reply_is_told_by_checker_in_the_persons_points_and_marked() -> None:
+def test_a_backgammon_reply_is_printed_per_checker_in_the_users_numbering_and_marked() -> None:
     game = zf.games.get("backgammon")
     start = game.from_describe(
         {

@@ -1,4 +1,4 @@
-"""What others wrote into runs and games is printed as text: it does not steer the terminal."""
+"""Untrusted text in runs and games is escaped: it cannot control the terminal."""
 
 import json
 import re
@@ -28,12 +28,14 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEROFLEET_RUNS", "runs")
 
 
-def test_what_steers_a_terminal_or_cannot_be_printed_is_escaped() -> None:
+def test_control_and_unprintable_characters_are_escaped() -> None:
     assert printable(f"a{TITLE}\u202eb\ud800\x9bc\r") == rf"a{SHOWN}\u202eb\ud800\x9bc\r"
     assert printable("déjà\tvu ●\n") == "déjà\tvu ●\n"
 
 
-def test_a_run_of_others_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_of_an_untrusted_run_cannot_control_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with create_or_open("theirs", config.load("connect4")) as run, MetricsLog(run.folder) as log:
         log.append("note", 3, {f"measured{TITLE}": f"value{TITLE}"})
         log.append("rating", 3, rating_values(opponent=f"somebody{TITLE}"))
@@ -47,7 +49,7 @@ def test_a_run_of_others_does_not_steer_the_terminal(capsys: pytest.CaptureFixtu
         ("runs show x", 0),
         ("runs list", 0),
         ("report x", 2),
-        ("runs games x", 2),
+        ("episodes list run:x", 2),
         ("play connect4 --against run:x", 2),
         ("train connect4 --run x", 2),
     ]:
@@ -58,7 +60,7 @@ def test_a_run_of_others_does_not_steer_the_terminal(capsys: pytest.CaptureFixtu
         assert SHOWN in said or "unpack" in arguments
 
 
-def test_names_in_a_game_of_others_do_not_steer_the_terminal(
+def test_names_in_an_untrusted_game_cannot_control_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("g.sgf").write_text(f"(;GM[4]SZ[15]PB[b{RED}]PW[w{RED}]C[{RED}];B[hh];W[ii])")
@@ -69,7 +71,7 @@ def test_names_in_a_game_of_others_do_not_steer_the_terminal(
         assert r"b\x1b[31m" in ran.output
 
 
-def test_a_console_shows_texts_of_others_as_text(
+def test_a_console_escapes_untrusted_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -1,4 +1,4 @@
-"""zerofleet report: the page about a run."""
+"""zerofleet report: the HTML report of a run."""
 
 import re
 from dataclasses import replace

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ZEROFLEET, Ran, example_of
+from played_games import entries
 from records import rating_values, status_values
 
 from zerofleet import config, metrics
@@ -54,7 +55,7 @@ def test_list_of_no_runs_is_a_header(capsys: pytest.CaptureFixture[str]) -> None
     assert (ran.status, ran.output.count("\n")) == (0, 1)
 
 
-def test_show_tells_what_was_measured_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_the_latest_metrics(capsys: pytest.CaptureFixture[str]) -> None:
     run = made()
     output = Ran(capsys, "runs", "show", "c4").output
     assert output.startswith("run c4: connect4\nfolder runs/c4, ")
@@ -125,14 +126,14 @@ def test_pack_leaves_out_what_is_not_wanted(capsys: pytest.CaptureFixture[str]) 
     assert not arrived.checkpoints.exists()
 
 
-def test_pack_leaves_out_games_that_are_older_than_two_windows() -> None:
+def test_pack_leaves_out_games_that_are_older_than_two_buffers() -> None:
     game = get("gomoku", size=3, line=3)
     small = ["replay.capacity_rows=30", "replay.min_rows=1", "replay.segment_bytes=1024"]
     settings = config.load("tictactoe", overrides=small)
     with create_or_open("ttt", settings) as run:
         with closing(EpisodeLog(run.episodes, game, settings.replay)) as log:
             for data in play(game, "uniform", num_episodes=60, num_simulations=4):
-                log.append([Episode.decode(data)], [5])
+                log.append(entries([Episode.decode(data)], [5]))
             num_before, window = log.newest(30)
             expected = num_before, list(window)
         segments = sorted(run.episodes.glob("*.zfl"))
@@ -203,7 +204,7 @@ def fleet(monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
     return fake
 
 
-def test_train_hands_over_what_was_asked_for_and_goes_on_with_it(
+def test_train_passes_its_options_on_and_resumes_with_them(
     capsys: pytest.CaptureFixture[str], fleet: FakeFleet
 ) -> None:
     first = "train connect4 --preset fast --run c4 --minutes 30 --device cpu --deterministic"

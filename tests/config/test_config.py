@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 # ---- presets
 
 
-def test_every_game_has_the_three_presets_and_ours_those_of_machines() -> None:
+def test_every_game_has_three_presets_and_built_in_ones_also_those_of_gpus() -> None:
     assert config.trainable_games() == _core.game_names()
     for game in [*config.trainable_games(), CUSTOM_GAME]:
         assert {"fast", "standard", "production"} <= set(config.preset_names(game))
@@ -67,7 +67,13 @@ def test_the_core_and_the_networks_take_every_preset(path: Path) -> None:
     assert loaded.network.preset in nets.presets(game.name)
 
 
-@pytest.mark.parametrize("preset", ["standard", "production", "h100", "h100_8gpu", "h200"])
+@pytest.mark.parametrize(
+    "preset",
+    [
+        *("standard", "production", "h100", "h100_8gpu", "h200"),
+        *("h100_maxout", "h100_8gpu_maxout", "published_run"),
+    ],
+)
 def test_larger_runs_of_beasty_bar_are_rated_against_rules_and_playouts(preset: str) -> None:
     rating = config.load("beastybar", preset).rating
     rules = ["random", "heuristic", "aggressive", "defensive"]
@@ -75,6 +81,31 @@ def test_larger_runs_of_beasty_bar_are_rated_against_rules_and_playouts(preset: 
     assert rating.games == rating.final_games == 200
     for opponent in rating.opponents:
         refuse_unknown(get("beastybar"), opponent)
+
+
+def test_the_published_run_has_the_settings_of_its_plan() -> None:
+    run = config.load("beastybar", "published_run")
+    search = run.search
+    assert (search.num_simulations, search.root, search.c_puct) == (200, "puct", 1.5)
+    assert (search.dirichlet_alpha, search.dirichlet_epsilon) == (0.3, 0.25)
+    assert (run.stop.steps, run.train.batch_size) == (2000, 16384)
+    assert (run.train.learning_rate, run.train.weight_decay) == (1e-4, 1e-4)
+    assert (run.train.publish_every_steps, run.train.checkpoint_every_steps) == (100, 100)
+    network = nets.build(get("beastybar"), run.network.preset, **run.network.options)
+    planned = {
+        "hidden_dim": 256,
+        "num_heads": 8,
+        "queue_layers": 6,
+        "bar_layers": 2,
+        "hand_layers": 2,
+        "fusion_layers": 4,
+        "feed_forward": 4,
+        "species_embedding_dim": 64,
+        "dropout": 0.1,
+        "use_dueling": True,
+        "use_auxiliary_heads": True,
+    }
+    assert network.spec.options == planned | {"outcome_layers": 3}
 
 
 def test_a_preset_is_what_its_file_says() -> None:
@@ -101,7 +132,7 @@ def test_every_setting_says_what_it_trades() -> None:
 # ---- setting
 
 
-def test_overrides_go_over_the_file_and_the_last_one_counts() -> None:
+def test_overrides_take_precedence_over_the_file_and_the_last_one_counts() -> None:
     loaded = config.load(
         "connect4",
         overrides=[
@@ -122,11 +153,11 @@ def test_overrides_go_over_the_file_and_the_last_one_counts() -> None:
     assert loaded.network.options == {"channels": 16}
 
 
-def test_game_options_go_over_the_file() -> None:
+def test_game_options_override_the_file() -> None:
     assert config.load("gomoku", options={"size": "7"}).game.options["size"] == 7
 
 
-def test_a_file_of_ones_own_takes_the_place_of_a_preset(tmp_path: Path) -> None:
+def test_a_settings_file_replaces_a_preset(tmp_path: Path) -> None:
     path = written(tmp_path, "game: {name: connect4}\nsearch: {num_simulations: 7, c_puct: 2}\n")
     loaded = config.load("connect4", path=path)
     assert loaded.search.num_simulations == 7
@@ -160,7 +191,7 @@ def test_differences_are_named_in_full_with_both_values() -> None:
 # ---- refusing
 
 
-def test_weighting_by_surprise_is_refused_where_whole_turns_are_weighed() -> None:
+def test_policy_surprise_weighting_is_refused_with_afterstates() -> None:
     with pytest.raises(
         ZerofleetError, match=r"replay\.policy_surprise_weight \(0\.5\) needs searches"
     ) as said:

@@ -1,4 +1,4 @@
-"""Disks that are really full."""
+"""Disks that are actually full."""
 
 import os
 import subprocess

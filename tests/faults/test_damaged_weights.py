@@ -1,4 +1,4 @@
-"""Older weights are never used without a word where the newest ones are damaged."""
+"""Older weights are never used silently where the newest ones are damaged."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def damaged_run(tmp_path, monkeypatch):
         path.write_bytes(data)
 
 
-def test_whoever_loads_a_run_is_told_that_older_weights_are_used():
+def test_loading_a_run_warns_where_older_weights_are_used():
     with pytest.warns(OlderWeights, match=SAID):
         assert load_network("ttt")[1] == 3
     with refusing_older_weights():

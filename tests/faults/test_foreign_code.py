@@ -1,6 +1,6 @@
-"""What comes from others as a run, a saved game or settings executes none of their code unasked.
+"""An untrusted run, saved game or settings file executes no code unasked.
 
-Each attack has code that would leave a file, and that file is looked for after every verb.
+Each attack has code that would create a file; every verb is followed by a check for that file.
 """
 
 import json
@@ -220,7 +220,7 @@ ELSEWHERE: list[Attack] = [
 VERBS = [
     ("runs list", 0),
     ("runs show x", 0),
-    ("runs games x", 2),
+    ("episodes list run:x", 2),
     ("report x", 2),
     ("gate run:x random --max-games 2", 2),
     ("match connect4 run:x random --games 2", 2),
@@ -253,7 +253,7 @@ def test_a_run_out_of_a_pack_executes_nothing_unasked(
     carried(place)
     verbs = dict(VERBS)
     if attack is settings_that_say_another_game:  # they do not count: it is a run of connect4
-        verbs |= {"runs games x": 0, "report x": 0}
+        verbs |= {"episodes list run:x": 0, "report x": 0}
     refuses_all(place, capsys, list(verbs.items()))
 
 
@@ -329,7 +329,7 @@ def test_another_game_than_the_runs_is_refused_as_its_game(
     assert not place.sentinel.exists()
 
 
-def test_what_a_pack_says_of_being_unpacked_does_not_count(place: Place) -> None:
+def test_a_pack_cannot_claim_not_to_be_one(place: Place) -> None:
     carried(place)
     shutil.rmtree("packs")
     carried(place)
@@ -425,7 +425,7 @@ def test_a_saved_game_does_not_choose_whose_code_is_loaded(
     ],
     ids=["dots", "root", "long", "list", "itself", "bomb", "deep", "large", "wide", "python"],
 )
-def test_settings_that_would_reach_out_or_grow_are_one_line(
+def test_settings_that_would_run_code_or_use_up_memory_are_one_line(
     place: Place, text: str, said: str
 ) -> None:
     path = place.folder / "own.yaml"
@@ -451,7 +451,7 @@ def test_what_weights_say_of_themselves_is_not_executed(
     assert not place.sentinel.exists()
 
 
-def test_where_code_lies_is_found_without_running_it(place: Place) -> None:
+def test_the_location_of_code_is_found_without_running_it(place: Place) -> None:
     place.evil(place.folder / "package" / "__init__.py", code="")
     place.evil(place.folder / "package" / "inner" / "pick.py")
     tried = subprocess.run(

@@ -1,18 +1,24 @@
-"""On a disk that is really full a run pauses; it goes on when there is room, or ends when told."""
+"""On a full disk a run pauses; it resumes when there is room, or ends when asked to."""
 
 import re
 import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
 
 import pytest
 from command_line import ZEROFLEET
+from full_disk import fill
+from played_games import played
 from tiny_runs import TINY_RUN
 
 from zerofleet import metrics
+from zerofleet.bus import MemoryBus, Sender
+from zerofleet.config import Config, GameConfig
+from zerofleet.errors import DiskFull
 from zerofleet.metrics import MetricsLog, open_sinks
+from zerofleet.selfplay.outbox import SpooledOutbox
+from zerofleet.selfplay.spool import older_spools
 from zerofleet.storage import Disk, write_output, write_whole
 
 TIMEOUT_S = 120
@@ -24,15 +30,11 @@ def disk(disk_of):
     return disk_of(DISK_KIB)
 
 
-def fill(disk, left_bytes):
-    """Leaves so much room; gives what takes the rest."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        with suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-        file.truncate(file.tell() - left_bytes)
-    return ballast
+def wait_until_full(disk):
+    end_s = time.monotonic() + TIMEOUT_S
+    while not disk.is_full:
+        assert time.monotonic() < end_s
+        time.sleep(0.05)
 
 
 # ---- one write
@@ -45,7 +47,7 @@ def test_a_file_that_has_no_room_is_named_and_not_left_empty(disk):
     assert [path.name for path in disk.iterdir()] == ["ballast"]
 
 
-def test_whoever_writes_waits_until_there_is_room_and_says_so_once(disk, monkeypatch):
+def test_writers_wait_until_there_is_room_and_report_it_once(disk, monkeypatch):
     monkeypatch.setattr("zerofleet.storage.RETRY_S", 0.2)
     said = []
     patient = Disk(said.append)
@@ -55,8 +57,7 @@ def test_whoever_writes_waits_until_there_is_room_and_says_so_once(disk, monkeyp
         target=patient.write, args=(lambda: write_whole(disk / "wanted", data),)
     )
     writing.start()
-    time.sleep(1)
-    assert patient.is_full
+    wait_until_full(patient)
     assert not (disk / "wanted").exists()
     assert [path.name for path in disk.iterdir() if path.suffix == ".new"] == []
     ballast.unlink()
@@ -83,8 +84,7 @@ def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk
     ballast = fill(disk, left_bytes=24 << 10)
     appending = threading.Thread(target=append_all)
     appending.start()
-    time.sleep(1)
-    assert patient.is_full
+    wait_until_full(patient)
     ballast.unlink()
     appending.join(TIMEOUT_S)
     assert [record["step"] for record in metrics.read(disk / "run")] == list(steps)
@@ -94,6 +94,45 @@ def test_records_and_their_curves_wait_for_room_and_none_is_lost_or_doubled(disk
     shown = EventAccumulator(str(disk / "run" / "tensorboard"), size_guidance={"scalars": 0})
     shown.Reload()
     assert [each.step for each in shown.Scalars("note/loss")] == list(steps)
+
+
+# ---- a worker's spool
+
+
+def test_a_worker_on_a_full_disk_pauses_and_loses_no_finished_game(disk):
+    game, episodes = played("connect4", 40)
+    games = [each.encode() for each in episodes]
+    config = Config(game=GameConfig(name="connect4"))
+    bus, sender, said, faults = MemoryBus(), Sender("box", 1), [], []
+    args = bus, sender, "run-1", game, config, disk, said.append, faults.append
+    outbox = SpooledOutbox(*args)
+    outbox.start()
+    outbox.send(games[:5])
+    ballast = fill(disk, left_bytes=0)
+    for each in games[5:]:
+        outbox.send([each])
+    assert not outbox.wait_to_play(0)
+    assert "No space left on device; free some space" in outbox.why_paused
+    assert len(said) == 1
+    ballast.unlink()
+    end_s = time.monotonic() + TIMEOUT_S
+    while not outbox.wait_to_play(0.1):
+        assert time.monotonic() < end_s
+    assert outbox.close(0) == 40
+    ((spool,), damage) = older_spools(disk, "run-1")
+    assert (spool.read(0, 50, 1 << 20), damage, faults) == (games, [], [])
+    spool.close()
+
+
+def test_a_worker_that_must_end_on_a_full_disk_says_how_many_games_are_lost(disk):
+    game, episodes = played("connect4", 40)
+    config = Config(game=GameConfig(name="connect4"))
+    outbox = SpooledOutbox(MemoryBus(), Sender("box", 1), "run-1", game, config, disk, print, print)
+    outbox.start()
+    fill(disk, left_bytes=0)
+    outbox.send([each.encode() for each in episodes])
+    with pytest.raises(DiskFull, match=r"40 games are lost: .*No space left on device"):
+        outbox.close(0)
 
 
 # ---- a whole run

@@ -1,4 +1,4 @@
-"""What cannot be written is one line that names it, in every verb that writes."""
+"""In every verb that writes, a path that cannot be written is one line that names it."""
 
 import subprocess
 

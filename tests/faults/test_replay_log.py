@@ -1,4 +1,4 @@
-"""The episode log through crashes, damage and a full disk: nothing is lost unnoticed."""
+"""The episode log through crashes, damage and a full disk: nothing is lost silently."""
 
 import random
 import resource
@@ -10,15 +10,16 @@ from bisect import bisect_right
 from contextlib import closing, contextmanager
 
 import pytest
+from played_games import entries
 
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, LogFull, Replay
-from zerofleet.replay.log import LogRecovery
+from zerofleet.replay.recovery import LogRecovery
 from zerofleet.replay.segment import CRC, RECORD_HEADER, RECORD_HEADER_BYTES, crc32
 
 ROWS = 10
-"""That each episode is said to give."""
+"""Rows that each episode declares."""
 
 GAME = zf.games.get("gomoku", size=3, line=3)
 
@@ -31,7 +32,7 @@ def played(num_episodes, worker=0):
 
 
 def append(log, episodes):
-    return log.append(episodes, [ROWS] * len(episodes))
+    return log.append(entries(episodes, [ROWS] * len(episodes)))
 
 
 def ids(log):
@@ -53,6 +54,7 @@ from pathlib import Path
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog
+from zerofleet.replay.segment import Entry
 
 # A write may take less than it is given. Here it always does, so that kills hit one in the middle.
 whole_write = os.pwrite
@@ -66,13 +68,13 @@ for data in zf.selfplay.play(
 ):
     batch.append(zf.games.Episode.decode(data))
     if len(batch) == {BATCH}:
-        log.append(batch, [{ROWS}] * {BATCH})
+        log.append([Entry(each.encode(), each.worker, each.sequence, {ROWS}) for each in batch])
         print(*(episode.sequence for episode in batch), flush=True)
         batch = []
 """
 
 
-def test_killed_at_any_moment_it_keeps_every_episode_that_it_said_was_there(tmp_path):
+def test_killed_at_any_moment_it_keeps_every_episode_that_it_confirmed(tmp_path):
     rng = random.Random(1)
     durable = set()
     num_torn = 0
@@ -120,7 +122,7 @@ def written(folder, episodes, **settings):
     return path
 
 
-def test_cut_at_any_byte_of_the_last_episode_the_rest_is_cut_and_counted(tmp_path, three):
+def test_a_last_episode_torn_at_any_byte_is_truncated_and_its_bytes_are_counted(tmp_path, three):
     path = written(tmp_path, three[:2])
     num_whole = path.stat().st_size
     path.unlink()
@@ -151,18 +153,18 @@ def test_damage_to_any_byte_is_named_and_loses_that_record_alone(tmp_path, three
         (segment,) = recovery.segments
         lost = None if at < first else bisect_right(ends, at)
         kept = [each for index, each in enumerate(episodes) if index != lost]
-        assert list(segment.episodes()) == kept
+        assert [entry.data for entry in segment.entries()] == kept
         assert segment.num_episodes == len(kept)
         assert not segment.can_grow
 
 
 @pytest.mark.parametrize("how", ["zeros", "removed", "inserted"])
-def test_behind_a_damaged_stretch_reading_resumes_at_the_next_whole_record(tmp_path, how):
+def test_after_damage_reading_resumes_at_the_next_intact_record(tmp_path, how):
     episodes = played(30)
     path = written(tmp_path, episodes)
     data = path.read_bytes()
     ours = [episode.encode() for episode in episodes]
-    begin, end = data.index(ours[10]) + 5, data.index(ours[12]) + 7  # in the midst of both
+    begin, end = data.index(ours[10]) + 5, data.index(ours[12]) + 7  # inside both
     put = {"zeros": bytes(end - begin), "removed": b"", "inserted": data[begin:end] + bytes(99)}[
         how
     ]
@@ -184,7 +186,7 @@ def test_what_only_looks_like_a_record_is_not_taken_for_one(tmp_path, three):
     body = three[1].encode()
 
     def head(length, sequence, checked):
-        fields = RECORD_HEADER.pack(length, ROWS, three[1].worker, sequence, crc32(checked))
+        fields = RECORD_HEADER.pack(length, ROWS, three[1].worker, sequence, -1, 0, crc32(checked))
         return fields + CRC.pack(crc32(fields))
 
     fakes = [
@@ -196,7 +198,7 @@ def test_what_only_looks_like_a_record_is_not_taken_for_one(tmp_path, three):
     path.write_bytes(data[:at] + b"".join(fakes) + data[at:])
     recovery = LogRecovery(tmp_path, GAME, None)
     (segment,) = recovery.segments
-    assert list(segment.episodes()) == [three[0].encode(), three[2].encode()]
+    assert [entry.data for entry in segment.entries()] == [three[0].encode(), three[2].encode()]
 
 
 def test_an_episode_that_was_damaged_is_lost_but_no_other(tmp_path):
@@ -222,7 +224,7 @@ def test_an_episode_that_was_damaged_is_lost_but_no_other(tmp_path):
     assert second.read_bytes() == data
 
 
-def test_zeros_behind_the_end_are_named_left_there_and_not_written_over(tmp_path, three):
+def test_zeros_after_the_end_are_reported_and_not_overwritten(tmp_path, three):
     path = written(tmp_path, three[:2])
     with path.open("ab") as file:
         file.write(bytes(500))
@@ -294,7 +296,7 @@ def append_until_full(log, episodes):
     return count
 
 
-def test_a_file_that_cannot_grow_is_said_so_and_can_be_tried_again(tmp_path):
+def test_a_file_that_cannot_grow_is_reported_and_can_be_retried(tmp_path):
     episodes = played(50)
     with opened(tmp_path) as log:
         with largest_file(4000):
@@ -318,7 +320,7 @@ def test_what_was_written_of_a_batch_that_did_not_fit_is_gone(tmp_path):
 
 
 @pytest.mark.parametrize("segment_bytes", [1 << 10, 1 << 24], ids=["many files", "one file"])
-def test_a_full_disk_is_said_so_and_can_be_tried_again(disk_of, segment_bytes):
+def test_a_full_disk_is_reported_and_the_write_can_be_retried(disk_of, segment_bytes):
     small_disk = disk_of(size_kib=64)
     episodes = played(300)
     ballast = small_disk / "ballast"

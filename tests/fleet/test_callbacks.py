@@ -32,7 +32,7 @@ def same_weights(first, second):
 
 
 @pytest.mark.parametrize("settings", [SETTINGS, DETERMINISTIC], ids=["concurrent", "deterministic"])
-def test_every_step_and_every_version_is_told_in_order(settings):
+def test_every_step_and_every_version_is_reported_in_order(settings):
     steps, versions = [], []
 
     def on_version(info):
@@ -60,7 +60,7 @@ def test_every_step_and_every_version_is_told_in_order(settings):
     run = find("r")
     assert "seed: 7" in run.config_path.read_text()
     records = [each for each in metrics.read(run.folder) if each["kind"] == "train"]
-    assert records[-1]["step"] == 25  # what callbacks were told is written down all the same
+    assert records[-1]["step"] == 25  # what callbacks received is recorded too
 
 
 @pytest.mark.parametrize("settings", [SETTINGS, DETERMINISTIC], ids=["concurrent", "deterministic"])
@@ -75,7 +75,7 @@ def test_what_a_callback_raises_comes_out_after_a_checkpoint_of_that_step(settin
     assert final_weights("r").version == 7
 
 
-def test_a_deterministic_run_with_callbacks_comes_out_the_same_even_broken_off_in_mid_round():
+def test_a_deterministic_run_with_callbacks_gives_the_same_result_even_interrupted_mid_round():
     def on_step(info):
         if info.step == 7:
             raise ZeroDivisionError
@@ -91,7 +91,7 @@ def test_a_deterministic_run_with_callbacks_comes_out_the_same_even_broken_off_i
     assert same_weights("whole", "broken")
 
 
-def test_false_from_on_step_ends_the_run_as_one_that_is_done(capfd):
+def test_false_from_on_step_ends_the_run_like_a_stop_condition(capfd):
     rated = ["rating.final_games=2", "rating.opponents=[random]", "rating.simulations=2"]
     run = zf.train(
         "tictactoe",

@@ -19,7 +19,7 @@ def plan(*overrides):
     return plan_devices(load("tictactoe", overrides=overrides))
 
 
-def test_one_device_plays_and_trains_unless_told():
+def test_one_device_plays_and_trains_by_default():
     assert plan("run.device=cpu") == DevicePlan(("cpu",), ("cpu",))
     assert str(plan("run.device=cpu")) == "cpu"
 
@@ -136,7 +136,7 @@ def wait_for_steps(process, run):
     raise AssertionError(process.communicate())
 
 
-def test_ctrl_c_stops_all_processes_and_the_run_goes_on(tmp_path):
+def test_ctrl_c_stops_all_processes_and_the_run_resumes(tmp_path):
     process = start(tmp_path)
     wait_for_steps(process, tmp_path / "r")
     (other,) = children_of(process.pid)

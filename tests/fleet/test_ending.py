@@ -1,4 +1,4 @@
-"""However a run ends, what it has learnt and played is on disk, and it goes on from there."""
+"""However a run ends, its weights and games are on disk, and it resumes from there."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused_and_left_as_it_is(ru
     damaged = list((runs_folder / "r" / "checkpoints").glob("*.safetensors"))
     for path in damaged:
         path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(BadBytes, match=r"checkpoints: no checkpoint is whole.*use another name"):
+    with pytest.raises(BadBytes, match=r"checkpoints: no checkpoint is intact.*use another name"):
         zf.train("tictactoe", run="r", steps=60, settings=settings)
     assert (runs_folder / "r" / "metrics.jsonl").read_bytes() == history
     assert sorted((runs_folder / "r" / "checkpoints").glob("*.safetensors")) == sorted(damaged)

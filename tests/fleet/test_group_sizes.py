@@ -45,7 +45,7 @@ def test_a_run_measures_its_size_once_and_says_so(folders, capsys):
     assert second == first.replace("(", "(measured before; ")
 
 
-def test_where_threads_search_meanwhile_what_they_ask_for_is_measured_and_said(folders):
+def test_with_search_threads_their_demand_is_measured_and_printed(folders):
     settings = config.load("connect4", overrides=MEASURED)
     game, said = zf.games.get("connect4"), []
     plan = ThreadPlan(num_workers=1, search=2, training=1)
@@ -55,7 +55,7 @@ def test_where_threads_search_meanwhile_what_they_ask_for_is_measured_and_said(f
     assert float(re.search(r"; search ([\d.,]+) k/s\)$", line)[1].replace(",", "")) > 0
 
 
-def test_a_deterministic_run_needs_a_size_that_is_written(folders):
+def test_a_deterministic_run_needs_a_fixed_size(folders):
     with pytest.raises(ZerofleetError, match=r"needs a number in selfplay.games_per_group, such"):
         train("r", "run.deterministic=true")
     assert not (folders / "runs" / "r").exists()

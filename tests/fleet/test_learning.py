@@ -1,4 +1,4 @@
-"""Runs learn: the best test there is of signs and views all the way round."""
+"""Runs learn: an end-to-end test of signs and views."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The preset of a run that is begun without one."""
+"""The preset of a run that is started without one."""
 
 import pytest
 from tiny_runs import TINY_RUN
@@ -30,7 +30,7 @@ def test_a_machine_gets_the_preset_that_fits_it(there, preset):
     assert {preset} <= set(preset_names("gomoku")) & set(preset_names("sticks.py:Sticks"))
 
 
-def test_a_machine_is_said_as_people_say_it():
+def test_a_machine_is_described_in_readable_units():
     assert str(LAPTOP) == "2 CPU cores without a GPU"
     assert str(H200) == "1 NVIDIA H200 (139 GiB) and 16 CPU cores"
 
@@ -71,7 +71,7 @@ def test_a_game_that_is_not_known_is_refused_before_torch_is_loaded():
         name_and_preset("conect4", None, None, [])
 
 
-def test_a_run_without_a_preset_has_the_settings_of_the_one_that_is_said(
+def test_a_run_without_a_preset_has_the_settings_of_the_one_that_is_printed(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("ZEROFLEET_RUNS", str(tmp_path))

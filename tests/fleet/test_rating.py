@@ -1,4 +1,4 @@
-"""Ratings in training: kept with what was rated; a wrong opponent is found early."""
+"""Ratings in training: stored with the rated weights; a wrong opponent is refused early."""
 
 import json
 import signal
@@ -61,8 +61,8 @@ def test_an_unknown_opponent_is_refused_before_anything_is_played(tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-def test_a_run_told_to_use_the_cpu_leaves_a_gpu_alone_in_its_ratings_too(tmp_path, monkeypatch):
-    """Whoever went to the GPU that there seems to be would fail, where there is none."""
+def test_a_run_set_to_the_cpu_uses_no_gpu_for_ratings_either(tmp_path, monkeypatch):
+    """Using the fake GPU would fail."""
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     settings = [*SMALL, "run.device=cpu", "rating.interval_minutes=0", "rating.final_games=2"]

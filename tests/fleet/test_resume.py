@@ -1,13 +1,16 @@
-"""A run that is really killed goes on as if nothing had happened, or loses nothing."""
+"""A killed run resumes as if nothing had happened, or without loss."""
 
 import hashlib
 import json
 import random
 import re
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import fleet_spoils
 import pytest
 from command_line import ZEROFLEET
 from tiny_runs import TINY_RUN
@@ -16,6 +19,7 @@ import zerofleet as zf
 from zerofleet.config import read
 from zerofleet.replay import EpisodeLog
 from zerofleet.runs.summaries import summary
+from zerofleet.weights import WeightsStore
 
 SETTINGS = [*TINY_RUN, "train.checkpoint_every_steps=15"]
 
@@ -29,11 +33,14 @@ def command(steps, deterministic):
     ]  # fmt: skip
 
 
+def environment_of(folder):
+    return {"ZEROFLEET_RUNS": str(folder), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+
+
 def start(folder, steps, deterministic):
-    environment = {"ZEROFLEET_RUNS": str(folder), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
         command(steps, deterministic),
-        env=environment,
+        env=environment_of(folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -45,6 +52,17 @@ def run_to_the_end(folder, steps, deterministic):
     output, _ = process.communicate(timeout=600)
     assert process.returncode == 0, output
     return output
+
+
+def die_before(method, count, folder):
+    """The exit status of a deterministic run that dies before the so-many-th call of a method."""
+    spoiled = (
+        "import pathlib; from fleet_spoils import die_at; from zerofleet.cli import main;"
+        f"die_at({method!r}, 'before', {count}, pathlib.Path({str(folder / 'note')!r}));"
+        f"main({command(90, deterministic=True)[1:]!r})"
+    )
+    environment = environment_of(folder) | {"PYTHONPATH": str(Path(fleet_spoils.__file__).parent)}
+    return subprocess.run([sys.executable, "-c", spoiled], env=environment, timeout=600).returncode
 
 
 SOME_GAMES_BYTES = 2000
@@ -137,6 +155,20 @@ def test_a_killed_deterministic_run_ends_like_an_undisturbed_one(undisturbed, tm
     check_deterministic(undisturbed[0], tmp_path, steps=90, num_kills=2)
 
 
+def test_a_run_killed_while_it_saves_for_the_first_time_resumes(undisturbed, tmp_path):
+    killed_at = [
+        ("zerofleet.training.checkpoint:CheckpointStore.save", 1, 1),
+        ("zerofleet.weights:WeightsStore.publish", 2, 1),  # the first is that of step 0
+        ("zerofleet.training.checkpoint:CheckpointStore.save", 1, 2),
+    ]
+    weights = WeightsStore(tmp_path / "r" / "weights")
+    for method, count, num_versions in killed_at:
+        assert die_before(method, count, tmp_path) == -signal.SIGKILL
+        assert len(weights.versions()) == num_versions
+    run_to_the_end(tmp_path, 90, deterministic=True)
+    assert newest_weights_hash(tmp_path) == newest_weights_hash(undisturbed[0])
+
+
 def test_a_deterministic_run_counts_its_games_and_says_which_end_it_reached(undisturbed):
     folder, said = undisturbed
     num_games = len(episodes_of(folder))
@@ -159,7 +191,7 @@ def test_twenty_kills_lose_no_game(tmp_path):
     check_side_by_side(tmp_path, steps=600, num_kills=20)
 
 
-def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
+def test_ctrl_c_writes_a_checkpoint_and_says_how_to_resume(tmp_path):
     process = start(tmp_path, 100_000, deterministic=False)
     while process.poll() is None and log_bytes(tmp_path) < SOME_GAMES_BYTES:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""A new run can begin with weights that are there, and with no others than those that fit."""
+"""A new run can begin with existing weights, if they fit."""
 
 import shutil
 
@@ -62,7 +62,7 @@ def test_weights_of_another_network_are_refused_with_the_settings_that_fit():
 
 
 @pytest.mark.parametrize("source", ["first", "run:", "run:first@x", "file:"])
-def test_what_names_no_weights_is_refused(source):
+def test_a_source_that_names_no_weights_is_refused(source):
     with pytest.raises(BadText, match=r"write best, run:NAME\[@STEP\] or file:PATH"):
         tiny_run("fourth", start_from=source)
 
@@ -72,6 +72,6 @@ def test_a_game_without_shipped_weights_says_which_have_some():
         tiny_run("fourth", start_from="best")
 
 
-def test_a_run_that_exists_is_not_begun_again():
+def test_an_existing_run_is_not_started_again():
     with pytest.raises(Inconsistent, match="run first already exists"):
         tiny_run("first", start_from="run:first")

@@ -1,4 +1,4 @@
-"""What a status says of GPUs."""
+"""The GPU values of a status."""
 
 from zerofleet.fleet.status import gpu_values
 from zerofleet.infer.devices import GpuFigures
@@ -22,5 +22,5 @@ def test_gpus_are_added_up_and_how_busy_they_are_is_their_mean():
     }
 
 
-def test_where_no_driver_tells_nothing_is_said():
+def test_without_a_driver_nothing_is_reported():
     assert gpu_values([Gauge(None)]) == gpu_values([]) == {}

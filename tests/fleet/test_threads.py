@@ -1,4 +1,4 @@
-"""Turns of Python's threads."""
+"""The switch interval of Python's threads."""
 
 import sys
 
@@ -13,7 +13,7 @@ def fail_within():
     raise KeyError
 
 
-def test_turns_are_short_within_and_as_before_afterwards_whatever_happens():
+def test_the_switch_interval_is_short_inside_and_restored_after_an_error():
     before_s = sys.getswitchinterval()
     assert before_s > SWITCH_INTERVAL_S
     with pytest.raises(KeyError):

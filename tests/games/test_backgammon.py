@@ -51,7 +51,7 @@ def plays_of_roll(game: zf.games.Game, text: str) -> list[zf.games.Position]:
 
 
 def random_questions(game: zf.games.Game, count: int, seed: int) -> list[Question]:
-    """Positions before a roll from random games, far apart from one another, each with a roll."""
+    """Positions before a roll from random games, far apart, each with a roll."""
     rng = random.Random(seed)
     questions: list[Question] = []
     while len(questions) < count:

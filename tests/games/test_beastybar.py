@@ -86,7 +86,7 @@ def test_a_description_gives_the_described_position_back() -> None:
         assert again.observe(player).tolist() == position.observe(player).tolist()
 
 
-def test_a_player_is_told_the_sizes_of_what_it_cannot_see() -> None:
+def test_a_player_sees_the_sizes_of_hidden_zones() -> None:
     seen = zf.games.get("beastybar").from_text(GAME).describe(player=1)
     assert seen["hands"] == [4, ["hippo1", "monkey1", "zebra1", "parrot1"]]
     assert seen["piles"] == [6, 7]

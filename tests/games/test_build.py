@@ -1,4 +1,4 @@
-"""A game of one's own in C++: compiled, loaded, and refused with words where it cannot be."""
+"""A custom game in C++: compiled and loaded, or refused with a clear message."""
 
 import re
 import shutil
@@ -164,7 +164,7 @@ def test_options_are_as_in_games_of_the_core(with_options: Path) -> None:
         zf.games.build(with_options, size=9)
 
 
-def test_facts_that_cannot_be_are_refused_when_it_is_loaded(with_options: Path) -> None:
+def test_impossible_facts_are_refused_when_the_game_is_loaded(with_options: Path) -> None:
     with pytest.raises(Inconsistent, match=r"facts: max_plies must be in 1\.\.65536, got 0"):
         zf.games.build(with_options, plies=0)
 
@@ -192,7 +192,7 @@ def test_a_mistake_is_shown_with_its_line(tmp_path: Path) -> None:
         zf.games.build(wrong)
 
 
-def test_a_class_that_breaks_the_contract_is_told_what_it_lacks(tmp_path: Path) -> None:
+def test_a_class_that_breaks_the_contract_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
     wrong = changed(tmp_path, "int outcome(", "int result(")
     with pytest.raises(BadText) as caught:
         zf.games.build(wrong)
@@ -200,7 +200,7 @@ def test_a_class_that_breaks_the_contract_is_told_what_it_lacks(tmp_path: Path) 
     assert "c.outcome(player)" in str(caught.value)
 
 
-def test_a_header_without_the_class_is_told_its_name(tmp_path: Path) -> None:
+def test_a_header_without_the_class_is_refused_with_the_expected_name(tmp_path: Path) -> None:
     wrong = tmp_path / "other.h"
     wrong.write_text(STICKS.replace("MyGame", "Sticks"))
     with pytest.raises(BadText, match=r"defines no class MyGame; .* using MyGame = YourClass;"):

@@ -1,4 +1,4 @@
-"""Games as files: SGF, MAT, columns and our own text, there and back; GnuBG judges MAT."""
+"""Games as files: SGF, MAT, columns and our own text round-trip; GnuBG reads MAT."""
 
 import importlib.util
 import random

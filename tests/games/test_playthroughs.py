@@ -1,4 +1,4 @@
-"""A recorded game of each kind comes out as it was, so that no rule changes unseen."""
+"""A recorded game of each kind is reproduced, so that no rule changes unnoticed."""
 
 import difflib
 import importlib.util
@@ -49,7 +49,7 @@ def test_every_recorded_game_is_compared() -> None:
     assert {path.stem for path in FOLDER.glob("*.txt")} == set(record.PLAYTHROUGHS)
 
 
-def test_a_difference_is_short_and_says_how_to_record_anew() -> None:
+def test_a_difference_is_short_and_says_how_to_record_again() -> None:
     recorded = (FOLDER / "connect4.txt").read_text(encoding="utf-8")
     told = difference(recorded, recorded.replace("ply 3:", "ply three:")).splitlines()
     assert [line for line in told if line.startswith("+ply")] != []

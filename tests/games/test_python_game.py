@@ -105,7 +105,9 @@ def test_what_every_roll_decides_alike_is_proven_exactly(reward: int, num_faces:
     ("card", "answer"), [(0, "pass"), (2, "bet")], ids=["jack folds", "king calls"]
 )
 @pytest.mark.parametrize("played", ["1", "01"])
-def test_a_bet_is_answered_as_the_own_card_demands(card: int, answer: str, played: str) -> None:
+def test_a_bet_is_answered_according_to_the_players_own_card(
+    card: int, answer: str, played: str
+) -> None:
     cards = [1, 1, 1 if card else 2]
     cards[len(played) % 2] = card
     cards[2] = 3 - cards[0] - cards[1]
@@ -142,7 +144,7 @@ def test_a_callable_evaluates_it_too() -> None:
     assert analysis.visits == zf.search.analyse(Nim(), "uniform", num_simulations=500).visits
 
 
-def test_its_games_and_positions_have_the_face_of_the_others() -> None:
+def test_its_games_and_positions_have_the_interface_of_built_in_ones() -> None:
     game = zf.games.from_class(Nim)
     position = game.new_position()
     position.play(position.action_from_text("2"))
@@ -158,7 +160,7 @@ def test_its_games_and_positions_have_the_face_of_the_others() -> None:
     assert game.from_text("012/0").action_from_text("bet") == 1
 
 
-def test_dealt_games_without_text_of_their_own_are_told_by_seed_and_ids() -> None:
+def test_dealt_games_without_their_own_text_are_written_as_seed_and_ids() -> None:
     class Dealt(Nim):
         def __init__(self, seed: int = 0, **state) -> None:
             super().__init__(**({"left": 5 + seed % 5} | state))
@@ -322,6 +324,6 @@ def test_a_broken_promise_is_found_and_named(own: type, message: str) -> None:
         (Nim(), "a game is a Game or a class, got <"),
     ],
 )
-def test_a_class_that_is_no_game_is_told_what_it_lacks(own: type, message: str) -> None:
+def test_a_class_that_is_not_a_game_is_refused_with_what_it_lacks(own: type, message: str) -> None:
     with pytest.raises(BadText, match=message):
         zf.games.check(own)

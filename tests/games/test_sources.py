@@ -1,4 +1,4 @@
-"""Games of one's own, named by where they are written, everywhere a game is named."""
+"""Custom games, named by their location, wherever a game is named."""
 
 from pathlib import Path
 
@@ -82,7 +82,9 @@ def test_a_game_in_python_has_no_options() -> None:
         zf.games.get("pick.py:Pick", size=3)
 
 
-def test_every_verb_that_takes_a_game_takes_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_verb_that_takes_a_game_takes_a_custom_game(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for verb in (["check", "--games", "16"], ["show"], ["analyse"]):
         with pytest.raises(SystemExit) as ended:
             main([verb[0], "./pick.py:Pick", *verb[1:]])
@@ -133,7 +135,7 @@ def test_a_run_has_a_name_that_a_folder_can_have() -> None:
     assert default_name("connect4", "fast") == "connect4-fast"
 
 
-def test_ones_own_game_has_the_presets_and_settings_of_others() -> None:
+def test_a_custom_game_has_the_presets_and_settings_of_others() -> None:
     fast = config.load("pick.py:Pick", overrides=["search.num_simulations=7"])
     assert fast.search.num_simulations == 7
     assert fast.network.preset == "tiny"
@@ -185,7 +187,7 @@ def test_a_run_refuses_its_game_when_the_rules_have_changed(here: Path) -> None:
     begun()
 
 
-def test_a_run_of_one_game_is_not_gone_on_with_another(here: Path) -> None:
+def test_a_run_is_not_resumed_with_another_game(here: Path) -> None:
     begun()
     (here / "loses.py").write_text(LOSES)
     with pytest.raises(Inconsistent, match=r"is a run of .*pick\.py:Pick, not of .*loses\.py:Pick"):
@@ -194,7 +196,7 @@ def test_a_run_of_one_game_is_not_gone_on_with_another(here: Path) -> None:
         begun("connect4")
 
 
-def test_rules_that_lie_in_a_run_folder_are_not_run(here: Path, tmp_path: Path) -> None:
+def test_rules_inside_a_run_folder_are_not_executed(here: Path, tmp_path: Path) -> None:
     begun()
     (tmp_path / "runs" / "other").mkdir()
     planted = tmp_path / "runs" / "other" / ".." / "mine" / "planted.py"
@@ -205,6 +207,6 @@ def test_rules_that_lie_in_a_run_folder_are_not_run(here: Path, tmp_path: Path) 
         find("mine").game()
 
 
-def test_an_option_may_be_called_as_an_argument_is() -> None:
+def test_an_option_may_have_the_name_of_an_argument() -> None:
     with pytest.raises(Unsupported, match="name"):
         zf.games.get("connect4", name="gomoku")

@@ -1,4 +1,4 @@
-"""What the tests of evaluators share: the tiny network of Connect Four, exported once."""
+"""Shared by the tests of evaluators: the tiny network of Connect Four, exported once."""
 
 import numpy as np
 import pytest

@@ -29,7 +29,7 @@ def cache(tmp_path, monkeypatch):
         ({8192: 1.0}, 8192),
     ],
 )
-def test_a_size_is_doubled_as_long_as_that_gains_a_tenth(throughputs, size):
+def test_the_size_doubles_as_long_as_throughput_rises_by_10_percent(throughputs, size):
     assert Calibration(throughputs, was_kept=False).size_for() == size
 
 
@@ -47,7 +47,7 @@ def test_the_text_has_all_throughputs():
 
 
 class SlowStarter:
-    """Two batches in flight; each takes 2 ms by a clock of its own, the first of all 100 ms."""
+    """Two batches in flight; each takes 2 ms by a fake clock, the very first 100 ms."""
 
     def __init__(self):
         self.slots = []
@@ -106,7 +106,7 @@ def test_every_size_is_tried_once_and_a_second_start_reads_the_measurements(
 
 
 @pytest.mark.parametrize("name", ["connect4", "backgammon", "beastybar"])
-def test_what_is_tried_are_many_observations_of_the_game(name):
+def test_calibration_uses_many_distinct_observations_of_the_game(name):
     game = zf.games.get(name)
     rows_BN = calibration.some_observations(game)
     assert rows_BN.shape == (calibration.NUM_POSITIONS, game.observation_bytes)

@@ -1,4 +1,4 @@
-"""Which device and which evaluator are picked, and what is said when the device is full."""
+"""Which device and which evaluator are picked, and the message when the device is full."""
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def test_a_device_can_be_named():
         ("meta", "^unknown device meta; known: "),
     ],
 )
-def test_a_device_that_is_not_there_is_refused_by_name(name, message):
+def test_a_missing_device_is_refused_by_name(name, message):
     with pytest.raises(Unsupported, match=message):
         infer.pick_device(name, machine_with("cpu", "mps"))
 

@@ -65,7 +65,7 @@ def test_weights_can_be_arrays_or_safetensors(evaluator, make_network, observati
         ),
     ],
 )
-def test_weights_that_do_not_fit_are_refused_and_the_old_ones_go_on_serving(
+def test_weights_that_do_not_fit_are_refused_and_the_old_ones_stay_in_use(
     evaluator, make_network, observations_BN, expected, change, error, fault
 ):
     state = dict(make_network(2).state_dict())
@@ -125,7 +125,7 @@ def test_an_evaluator_needs_a_thread(make_network):
 
 
 def graph_with(edit, make_network):
-    """The graph of the tiny network, as somebody else may have changed it."""
+    """The graph of the tiny network, as an attacker may have changed it."""
     onnx = pytest.importorskip("onnx")
     graph = exported(make_network(1).spec)
     model = onnx.ModelProto.FromString(graph.onnx)

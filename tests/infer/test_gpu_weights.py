@@ -46,6 +46,7 @@ def assert_answers_as(network, weights, observations_BN):
         ("beastybar", "tiny"),
         ("beastybar", "cards-tiny"),
         ("beastybar", "places-tiny"),
+        ("beastybar", "pooled-tiny"),
         ("backgammon", "tiny"),
     ],
 )

@@ -1,4 +1,5 @@
-"""A GPU's figures: from a library that has the driver's functions, and from the driver itself."""
+"""Utilisation, power and memory of a GPU: from a fake of the driver's library, and from the driver
+itself."""
 
 import os
 import subprocess

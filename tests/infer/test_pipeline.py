@@ -61,7 +61,7 @@ class TimedStream:
         pass
 
     def finish(self):
-        return Finished(np.zeros((3, 7)), np.zeros((3, 3)), 4, *self.span)
+        return Finished(np.zeros((3, 7)), np.zeros((3, 3)), 4, *self.span, version=0)
 
 
 def test_time_on_the_device_is_counted_once_where_batches_overlap(make_network, observations_BN):
@@ -78,7 +78,7 @@ def test_time_on_the_device_is_counted_once_where_batches_overlap(make_network, 
     assert counts.queued_s == pytest.approx(3)
 
 
-def test_a_cpu_is_asked_by_turns(make_network):
+def test_a_cpu_pipeline_has_room_for_one_batch(make_network):
     evaluator = infer.TorchEvaluator(make_network(1))
     pipeline = infer.make_pipeline(evaluator, num_slots=4, rows_per_slot=8)
     pipeline.submit(0, np.zeros((2, 43), np.uint8))

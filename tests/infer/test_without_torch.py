@@ -38,7 +38,7 @@ def test_the_graph_of_shipped_weights_answers_as_the_torch_network_does(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEST)
-def test_the_stored_graphs_are_those_that_an_export_makes_today(name):
+def test_the_stored_graphs_are_those_that_an_export_makes(name):
     folder = BEST[name].path.parent
     stored = read_graph(folder)
     assert fresh_graph(NetworkSpec.from_dict(stored.spec)) == stored, "run scripts/write-graphs"

@@ -1,4 +1,4 @@
-"""What the tests of networks share: one small network of each kind, and real observations."""
+"""Shared by the tests of networks: one small network of each kind, and real observations."""
 
 import random
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ ONE_OF_EACH_KIND = [
     ("beastybar", {}, "tiny"),
     ("beastybar", {}, "cards-tiny"),
     ("beastybar", {}, "places-tiny"),
+    ("beastybar", {}, "pooled-tiny"),
     ("backgammon", {}, "tiny"),
     ("nim", {}, "tiny"),
 ]

@@ -1,4 +1,6 @@
-"""Networks for Beasty Bar: zones that are empty or full, order, and the auxiliary losses."""
+"""Networks for Beasty Bar: zones that are empty or full, order, auxiliary losses, parameters."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,8 +9,9 @@ import torch
 import zerofleet as zf
 from zerofleet import nets
 from zerofleet.nets import beastybar
+from zerofleet.nets.beastybar_pooled import pooled
 
-PRESETS = ["tiny", "cards-tiny", "places-tiny"]
+PRESETS = ["tiny", "cards-tiny", "places-tiny", "pooled-tiny"]
 
 
 @pytest.fixture(params=PRESETS)
@@ -63,6 +66,75 @@ def test_zones_take_the_cards_of_a_hand_one_by_one():
     assert taken == [[[0], [3], [7], [11]], [[5], [], [], []], [[], [], [], []]]
 
 
+def test_a_pooled_zone_without_cards_is_0_and_one_with_a_card_is_not():
+    network = nets.build(zf.games.get("beastybar"), "pooled-tiny").eval()
+    cards_ZW = network.card()
+    in_zone_BZ = torch.zeros(2, 24)
+    in_zone_BZ[1, 5] = 1
+    empty_W, one_W = pooled(network.bar, cards_ZW, in_zone_BZ)
+    assert empty_W.abs().max() == 0
+    # A card that attends to itself alone is encoded as if it were the only token.
+    torch.testing.assert_close(one_W, network.bar(cards_ZW[None, 5:6])[0, 0])
+
+
+LAYER = 4 * (256 * 256 + 256) + (256 * 1024 + 1024) + (1024 * 256 + 256) + 2 * 512
+"""A transformer layer, 256 wide: query, key, value and output; feed-forward; two norms."""
+BLOCK = 2 * (256 * 256 + 256) + 512
+"""A residual block, 256 wide: two linear layers and a norm."""
+PARTS = {
+    "cards": 12 * 64 + (64 * 256 + 256) + 2 * 256,
+    "queue": 6 * LAYER + 512 + 4 * 256,
+    "bar": 2 * LAYER + 512,
+    "That's It": 2 * LAYER + 512,
+    "hand": 2 * LAYER + 512,
+    "opponent's hand": 2 * LAYER + 512,
+    "counters": 12 * 256 + 256,
+    "fusion": (6 * 256 * 256 + 256) + 4 * BLOCK + 512,
+    "policy": (256 * 256 + 256) + (256 * 38 + 38),
+    "outcomes": (256 * 256 + 256) + 3 * BLOCK + 512 + (256 * 3 + 3),
+    "auxiliary heads": (256 + 1) + (256 * 72 + 72),
+}
+"""Of `pooled-large`, by hand."""
+
+
+def test_the_published_network_has_the_parameters_that_its_layers_say_and_the_page_too():
+    network = nets.build(zf.games.get("beastybar"), "pooled-large")
+
+    def count(*parts):
+        return sum(parameter.numel() for part in parts for parameter in part.parameters())
+
+    heads = network.heads
+    assert {
+        "cards": count(network.card),
+        "queue": count(network.queue) + network.queue_place.numel(),
+        "bar": count(network.bar),
+        "That's It": count(network.thats_it),
+        "hand": count(network.hand),
+        "opponent's hand": count(network.opponent),
+        "counters": count(network.counters),
+        "fusion": count(network.fusion),
+        "policy": count(heads.of_actions, heads.policy),
+        "outcomes": count(heads.of_state, heads.outcomes),
+        "auxiliary heads": count(network.auxiliary),
+    } == PARTS
+    assert sum(PARTS.values()) == network.num_parameters
+
+    page = Path(__file__).parents[2] / "docs" / "experiments" / "beastybar-network.md"
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in page.read_text().partition("## The published network")[2].splitlines()
+        if line.strip().startswith("|")
+    ]
+    counted = {cells[0]: cells[2:4] for cells in rows[2:]}
+    here, published = (
+        {part: int(cells[column].replace(",", "")) for part, cells in counted.items()}
+        for column in (0, 1)
+    )
+    assert here == PARTS | {"all": network.num_parameters}
+    assert sum(published.values()) == 2 * published["all"]
+    assert published["all"] == pytest.approx(12.86e6, abs=5e3)
+
+
 def finished_game():
     game = zf.games.get("beastybar")
     position = game.new_position(seed=3)
@@ -71,7 +143,7 @@ def finished_game():
     return position
 
 
-def test_the_losses_are_nothing_for_a_network_that_knows_how_the_game_ends(make_batch):
+def test_the_losses_are_zero_for_a_network_that_predicts_the_final_position(make_batch):
     position = finished_game()
     final_BN = torch.from_numpy(np.stack([position.observe(0), position.observe(1)]))
     description = position.describe()

@@ -64,7 +64,7 @@ def test_options_of_a_custom_network_are_checked_by_its_class(get_game):
 
 
 @pytest.mark.parametrize("name", ["board", "tiny", "cards-large", "", "a b", "../x"])
-def test_names_of_our_networks_and_names_that_are_no_words_are_refused(name):
+def test_names_of_built_in_networks_and_invalid_names_are_refused(name):
     with pytest.raises(BadText, match="register"):
         nets.register(name)
     assert name not in CUSTOM

@@ -38,7 +38,7 @@ def test_backgammon_points_become_thresholds_from_both_sides():
         1,
         1,
         0,
-    ]  # the other's two, as counted here
+    ]  # the opponent's two, in this numbering
     assert len(inputs_I) == PointsInputs.num_inputs
 
 

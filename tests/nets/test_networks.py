@@ -38,6 +38,7 @@ def test_every_preset_gives_a_logit_per_action_and_per_outcome(get_game, observe
         ("gomoku", "large", 5),
         ("connect4", "small", 1.2),
         ("beastybar", "large", 10),
+        ("beastybar", "pooled-large", 13),
     ],
 )
 def test_presets_have_about_as_many_parameters_as_they_say(get_game, name, preset, millions):
@@ -73,6 +74,27 @@ def test_a_row_is_answered_alike_alone_and_among_others(game_and_network, observ
         assert torch.allclose(all_rows[7:8], one_row, atol=1e-5)
 
 
+@pytest.mark.parametrize("is_training", [False, True], ids=["inference", "training"])
+def test_the_compiler_traces_it_as_one_graph_with_the_same_answers(
+    game_and_network, observe, is_training
+):
+    """What a CUDA graph and the compiled step need: no control flow that depends on data."""
+    game, network = game_and_network
+    observations_BN = torch.from_numpy(observe(game, 8))
+    network.train(is_training)
+    torch._dynamo.reset()
+    traced = torch.compile(network, fullgraph=True, dynamic=False, backend="aot_eager")
+    outputs = []
+    for forward in (network, traced):
+        torch.manual_seed(1)  # for dropout
+        outputs.append(forward(observations_BN))
+    plain, compiled = ((*each[:2], *each.auxiliary.values()) for each in outputs)
+    for one, other in zip(plain, compiled, strict=True):
+        assert one.shape == other.shape
+        if not is_training:  # the compiler draws other numbers for dropout
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
 def losses_of(network, observations_BN, policy_B, outcome_B):
     output = network(observations_BN)
     policy = functional.cross_entropy(output.policy_logits_BA, policy_B)
@@ -95,7 +117,7 @@ def test_all_weights_learn_with_the_auxiliary_heads_on(game_and_network, observe
         assert parameter.grad.abs().max() > 0, name
 
 
-def test_it_can_learn_64_positions_by_heart(game_and_network, observe):
+def test_it_can_overfit_64_positions(game_and_network, observe):
     game, network = game_and_network
     rows = np.unique(observe(game, 300), axis=0)
     observations_BN = torch.from_numpy(np.random.default_rng(1).permutation(rows)[:64])
@@ -114,7 +136,7 @@ def test_it_can_learn_64_positions_by_heart(game_and_network, observe):
     assert learnt < 0.1 * untrained
 
 
-def test_a_convolution_in_play_does_what_it_and_its_norm_do():
+def test_a_folded_convolution_equals_convolution_and_norm():
     layer = ConvNorm(3, 5, 3)
     x_BFRC = torch.randn(8, 3, 4, 6) * 2 + 1
     for _ in range(5):

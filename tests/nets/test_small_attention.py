@@ -83,7 +83,7 @@ def compare_with_matmul(num_tokens, num_heads, bias_kind, dtype, head_width):
         assert (got - one).norm() <= TOLERANCES[dtype] * one.norm()
 
 
-def test_what_may_attend_to_nothing_attends_as_if_to_all():
+def test_a_token_whose_mask_is_empty_attends_to_all():
     from zerofleet.nets.small_attention import attend_by_kernel
 
     torch.manual_seed(1)

@@ -1,4 +1,4 @@
-"""Specs: they bring a network back, and weights that do not fit are refused by name."""
+"""Specs: they restore a network, and weights that do not fit are refused by name."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_weights_of_another_network_are_refused_by_name():
         nets.refuse_mismatch(spec_of("connect4"), wider)
 
 
-def test_weights_of_an_own_game_that_has_changed_are_refused(get_game):
+def test_weights_of_a_changed_custom_game_are_refused(get_game):
     spec = nets.build(get_game("nim"), "tiny").spec
     older = spec.model_copy(update={"observation_bytes": 5})
     message = "^weights of nim with observation_bytes 5 are not for one with 2$"

@@ -1,14 +1,14 @@
-"""The buffer: the newest rows as the core derives them, wherever they lie."""
+"""The buffer: the newest rows as the core derives them, in any slot."""
 
 from contextlib import closing
 
 import numpy as np
 import pytest
+from played_games import entries
 
 from zerofleet._core import pack_rows
 from zerofleet.config import ReplayConfig
-from zerofleet.replay import EpisodeLog, ReplayBuffer
-from zerofleet.replay.replay import filled_buffer
+from zerofleet.replay import EpisodeLog, Replay, ReplayBuffer
 
 
 def newest(buffer):
@@ -70,9 +70,10 @@ def test_a_buffer_filled_from_the_log_has_every_row_in_the_same_place(tmp_path, 
     with closing(EpisodeLog(tmp_path, game, config)) as log:
         for episode in episodes:
             packed = pack_rows(game, [episode])
-            log.append([episode], packed.num_rows.tolist())
+            log.append(entries([episode], packed.num_rows.tolist()))
             buffer.add(packed)
-        again = filled_buffer(log, game, config)
+    with closing(Replay(tmp_path, game, config, seed=1)) as replay:
+        again = replay.buffer
     assert (len(again), again.num_added) == (len(buffer), buffer.num_added)
     fields = [name for name in buffer.rows_C.dtype.names if name != "final"]
     assert (again.rows_C[fields] == buffer.rows_C[fields]).all()
@@ -84,7 +85,8 @@ def test_its_memory_is_known_and_near_what_the_rows_need(play):
     buffer = ReplayBuffer(game, 1000)
     for episode in episodes:
         buffer.add(pack_rows(game, [episode]))
-    bytes_per_row = 43 + 1 + 7 * 2 + 1 + 1 + 3 * 2 + 4 + 4 + 8
+    bytes_per_row = 43 + 1 + 7 * 2 + 1 + 1 + 3 * 2 + 1 + 4 + 4 + 8
+    bytes_per_row += 1 + 4  # whether it is excluded, and how often it was drawn
     bytes_of_episodes = 2 * 43 * 64
     assert buffer.num_bytes <= 1000 * bytes_per_row + bytes_of_episodes
 

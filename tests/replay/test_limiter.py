@@ -1,4 +1,4 @@
-"""The limiter: the ratio holds whoever is faster, and it says who waits."""
+"""The limiter: the ratio holds whichever side is faster, and it reports which side waits."""
 
 import json
 import random
@@ -122,3 +122,76 @@ def test_it_resumes_from_its_state_through_json():
     assert again.state == limiter.state
     assert again.may_train(300)
     assert not again.may_train(301)
+
+
+def test_after_an_absence_no_more_is_due_than_one_buffer_gives():
+    """Rows 500 of which 400 count, four samples each: 1,600 are due and trained. Then 5,000 rows
+    wait, of which 1,000 fit into the buffer: 4,000 samples are due, 16,000 are waived."""
+    config = ReplayConfig(min_rows=100, capacity_rows=1000, samples_per_row=4)
+    limiter = RateLimiter(config)
+    limiter.inserted(*[50] * 10)
+    while limiter.may_train(50):
+        limiter.trained(50)
+    assert limiter.state.num_samples == 1600
+    for _ in range(100):
+        limiter.inserted(50)
+    assert limiter.state.num_rows == 5500
+    assert limiter.state.num_waived == 16_000
+    assert limiter.waiting == "self-play"
+    num_batches = 0
+    while limiter.may_train(50):
+        limiter.trained(50)
+        num_batches += 1
+    assert num_batches == 80
+    assert may_play(limiter)
+    limiter.inserted(50)  # back at its ratio: a game of 50 rows is worth 200 samples
+    for _ in range(4):
+        assert limiter.may_train(50)
+        limiter.trained(50)
+    assert not limiter.may_train(50)
+    assert limiter.state.num_waived == 16_000
+
+
+def test_what_comes_together_is_waived_as_what_comes_one_by_one():
+    config = ReplayConfig(min_rows=100, capacity_rows=1000, samples_per_row=4)
+    together, singly = RateLimiter(config), RateLimiter(config)
+    together.inserted(*[50] * 100)
+    for _ in range(100):
+        singly.inserted(50)
+    assert together.state == singly.state
+
+
+def test_self_play_never_runs_ahead_by_more_than_half_a_buffer():
+    """After 100,000 samples, 5 % ahead would be 1,315 rows; half a buffer is 500."""
+    config = ReplayConfig(min_rows=100, capacity_rows=1000, samples_per_row=4)
+    state = LimiterState(num_rows=25_100, num_samples=100_000, largest_quantum=50)
+    limiter = RateLimiter(config, state)
+    assert limiter.rows_allowed == 25_100 + 500
+    limiter.inserted(*[10] * 51)
+    assert limiter.waiting == "self-play"
+    assert limiter.state.num_waived == 0
+
+
+@pytest.mark.parametrize("samples_per_row", [0.01, 8.0])
+def test_a_buffer_smaller_than_a_batch_still_trains(samples_per_row):
+    config = ReplayConfig(min_rows=10, capacity_rows=20, samples_per_row=samples_per_row)
+    limiter = RateLimiter(config)
+    num_trained = 0
+    for _ in range(50_000):
+        if limiter.may_train(200):
+            limiter.trained(200)
+            num_trained += 1
+        else:
+            assert may_play(limiter)
+            limiter.inserted(5)
+    assert num_trained > 2
+    assert limiter.state.num_waived == 0
+
+
+def test_samples_that_were_waived_are_waived_after_a_restart_too():
+    config = ReplayConfig(min_rows=100, capacity_rows=1000, samples_per_row=4)
+    limiter = RateLimiter(config)
+    limiter.inserted(*[50] * 100)
+    again = RateLimiter(config, LimiterState(**json.loads(json.dumps(asdict(limiter.state)))))
+    assert again.may_train(4000)
+    assert not again.may_train(4001)

@@ -3,19 +3,21 @@
 from contextlib import closing
 
 import pytest
+from played_games import entries
 
 import zerofleet as zf
+from zerofleet.bus import Sender
 from zerofleet.config import ReplayConfig
 from zerofleet.replay import EpisodeLog, LogInUse, LogPosition
-from zerofleet.replay.log import START
-from zerofleet.replay.segment import CRC, FILE_HEADER, crc32
+from zerofleet.replay.recovery import START, log_without_episodes
+from zerofleet.replay.segment import CRC, FILE_HEADER, NOTE_MAGIC, crc32
 
 ROWS = 10
-"""That each episode is said to give."""
+"""Rows that each episode declares."""
 
 
 def append(log, episodes):
-    return log.append(episodes, [ROWS] * len(episodes))
+    return log.append(entries(episodes, [ROWS] * len(episodes)))
 
 
 def sequences(episodes):
@@ -123,10 +125,10 @@ def test_the_newest_are_the_fewest_that_give_so_many_rows(tmp_path, tictactoe):
     lengths = [index % 4 for index in range(40)]
     with closing(EpisodeLog(tmp_path, game, small_files())) as log:
         for episode, length in zip(episodes, lengths, strict=True):
-            log.append([episode], [length])
+            log.append(entries([episode], [length]))
         for wanted in (1, 5, 30, sum(lengths), 1000):
             num_before, newest = log.newest(wanted)
-            kept = list(newest)
+            kept = [entry.data for entry in newest]
             first = 40 - len(kept)
             assert kept == [episode.encode() for episode in episodes[first:]]
             assert num_before == sum(lengths[:first])
@@ -187,11 +189,6 @@ def test_another_game_or_other_options_are_refused_by_name(tmp_path, play, ticta
     for other in (connect4, larger):
         with pytest.raises(zf.errors.Inconsistent, match=r"segment-00000001\.zfl holds .* size=3"):
             EpisodeLog(tmp_path, other, ReplayConfig())
-    with (
-        closing(EpisodeLog(tmp_path / "larger", larger, ReplayConfig())) as log,
-        pytest.raises(zf.errors.Inconsistent, match=r"size=4 .*, not of gomoku size=3"),
-    ):
-        append(log, episodes[:1])
 
 
 def test_a_file_of_another_format_is_refused_by_name(tmp_path, tictactoe):
@@ -201,7 +198,9 @@ def test_a_file_of_another_format_is_refused_by_name(tmp_path, tictactoe):
     text = path.read_bytes()[FILE_HEADER.size + CRC.size :]
     head = FILE_HEADER.pack(b"ZFL", 1, len(text))
     path.write_bytes(head + CRC.pack(crc32(text, crc32(head))) + text)
-    with pytest.raises(zf.errors.Unsupported, match=r"segment-00000001\.zfl: format 1; .* reads 2"):
+    with pytest.raises(
+        zf.errors.Unsupported, match=r"segment-00000001\.zfl: .* format 1; .* reads 3"
+    ):
         EpisodeLog(tmp_path, game, ReplayConfig())
 
 
@@ -212,3 +211,116 @@ def test_a_log_that_is_open_is_refused_until_it_is_closed(tmp_path, tictactoe):
         EpisodeLog(tmp_path, game, ReplayConfig())
     log.close()
     EpisodeLog(tmp_path, game, ReplayConfig()).close()
+
+
+# ---- spool numbers and marks
+
+ANNA = Sender("anna", 0)
+
+
+def numbered(episodes, numbers, sender="anna"):
+    """The episodes as they came under these spool numbers."""
+    plain = entries(episodes, [ROWS] * len(episodes))
+    return [
+        each._replace(number=number, sender=sender)
+        for each, number in zip(plain, numbers, strict=True)
+    ]
+
+
+def test_a_mark_stands_below_the_first_number_that_is_missing(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        marks = []
+        for number, episode in zip((2, 0, 4, 1, 3, 9), episodes, strict=False):
+            log.append(numbered([episode], [number]), sync=True)
+            marks.append(log.marks()[ANNA])
+        assert marks == [0, 1, 1, 3, 5, 5]
+        log.append([], [(ANNA, number) for number in (5, 6, 8)], sync=True)
+        assert log.marks() == {ANNA: 7}
+    with closing(EpisodeLog(tmp_path, game, small_files())) as log:
+        assert log.marks() == {ANNA: 7}
+        assert [log.is_done(ANNA, number) for number in range(11)] == [
+            number not in (7, 10) for number in range(11)
+        ]
+
+
+def test_a_mark_rises_when_its_games_are_synced_and_not_before(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    config = ReplayConfig(min_rows=1, fsync_interval_s=3600)
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        log.append(numbered(episodes[:2], [0, 1]))
+        assert log.marks([ANNA]) == {ANNA: 0}
+        log.sync()
+        assert log.marks([ANNA]) == {ANNA: 2}
+        log.append(numbered(episodes[2:3], [2]))
+        assert log.marks() == {ANNA: 2}
+
+
+def test_numbers_senders_and_versions_are_known_when_their_files_are_gone(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    bob = Sender("bob", 5)
+    config = small_files(max_log_bytes=1024, capacity_rows=1)
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        first, *others = numbered(episodes, range(40))
+        log.append([first._replace(version=300)], [(bob, 0), (bob, 3)])
+        log.withdraw([(9, 9)])
+        for entry in others:
+            log.append([entry])
+        assert log.trim(log.position) > 3
+    with closing(EpisodeLog(tmp_path, game, config)) as log:
+        assert log.marks() == {ANNA: 40, bob: 1}
+        assert log.is_done(bob, 3)
+        assert log.is_withdrawn((9, 9))
+        assert log.worker_of(0) == "anna"
+        assert log.newest_version == 300
+
+
+def test_truncated_at_any_byte_a_mark_never_covers_a_game_that_is_gone(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        log.append(numbered(episodes[:1], [0]), [(ANNA, 1)])
+        log.append(numbered(episodes[1:3], [2, 3]))
+    (path,) = segments(tmp_path)
+    data = path.read_bytes()
+    start = data.index(NOTE_MAGIC)
+    for size in range(start, len(data), 7):
+        path.write_bytes(data[:size])
+        with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+            num_episodes = len(list(log.episodes()))
+            done = {0: 0, 1: 2, 2: 3, 3: 4}[num_episodes]
+            assert log.marks() in ({ANNA: done}, {} if num_episodes == 0 else None)
+
+
+def test_damage_to_a_note_makes_its_worker_resend_and_loses_no_game(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        log.append(numbered(episodes[:3], [0, 1, 2]))
+    (path,) = segments(tmp_path)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"anna"', b'"Anna"', 1))
+    with closing(EpisodeLog(tmp_path, game, ReplayConfig())) as log:
+        (damage,) = log.report.damage
+        assert "up to a whole record at byte" in damage
+        assert len(list(log.episodes())) == 3
+        assert log.marks() == {}
+        assert log.append(numbered(episodes[:3], [0, 1, 2]), sync=True) == [False] * 3
+        assert log.marks() == {ANNA: 3}
+
+
+def test_a_log_without_episodes_keeps_all_that_the_log_has_counted(tmp_path, tictactoe):
+    game, episodes = tictactoe
+    assert log_without_episodes(tmp_path) is None
+    with closing(EpisodeLog(tmp_path / "log", game, small_files())) as log:
+        for number, entry in enumerate(numbered(episodes[:30], range(30))):
+            log.append([entry], [(Sender("bob", 5), number)])
+        position = log.position
+    before = {path: path.read_bytes() for path in segments(tmp_path / "log")}
+    name, data = log_without_episodes(tmp_path / "log")
+    assert {path: path.read_bytes() for path in segments(tmp_path / "log")} == before
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / name).write_bytes(data)
+    with closing(EpisodeLog(tmp_path / "copy", game, small_files())) as log:
+        assert log.report.damage == ()
+        assert (log.position.num_episodes, log.position.num_rows) == (30, position.num_rows)
+        assert log.marks() == {ANNA: 30, Sender("bob", 5): 30}
+        assert append(log, episodes) == [False] * 30 + [True] * 10

@@ -22,7 +22,7 @@ def batches(replay, count):
     for _ in range(count):
         batch = replay.sampler.sample(16)
         replay.limiter.trained(16)
-        # `final` is where the end of the game lies, which nobody sees.
+        # `final` is an internal index of the game's end.
         fields = [name for name in batch.rows_B.dtype.names if name != "final"]
         arrays = [batch.rows_B[name] for name in fields]
         arrays += [batch.final_observation_BN, batch.symmetry_B]
@@ -92,7 +92,7 @@ def test_an_episode_that_cannot_have_been_played_is_refused_and_with_it_its_batc
     game, episodes = connect4
     _, (other,) = play("beastybar", 1)
     with opened(tmp_path, game) as replay:
-        with pytest.raises(zf.errors.Inconsistent, match="of beastybar"):
+        with pytest.raises(zf.errors.Inconsistent, match="of beastybar, not of connect4"):
             replay.accept([episodes[0], other.encode()])
         with pytest.raises(zf.errors.BadBytes, match="damaged"):
             replay.accept([episodes[0], episodes[1][:-1]])
@@ -114,7 +114,7 @@ def test_games_that_arrive_together_are_no_reason_to_run_far_ahead(tmp_path, con
     game, episodes = connect4
     with opened(tmp_path, game) as replay:
         replay.limiter.wait_to_train(16, timeout_s=0)
-        replay.accept(episodes)  # as after a while in which nobody took any in
+        replay.accept(episodes)  # as after an absence of the trainer
         assert replay.limiter.waiting == "self-play"
         while replay.limiter.may_train(16):
             replay.limiter.trained(16)

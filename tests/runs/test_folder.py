@@ -69,13 +69,13 @@ def test_runs_are_where_the_environment_says(
         made("c4")
 
 
-def test_a_run_that_exists_is_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_run_is_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     first, again = made("c4"), made("c4")
     assert first == again == find("c4")
     assert capsys.readouterr().out == ""
 
 
-def test_settings_that_change_are_said_and_saved() -> None:
+def test_changed_settings_are_printed_and_saved() -> None:
     made("c4")
     said: list[str] = []
     changed = connect4("search.num_simulations=64", "stop.minutes=5")

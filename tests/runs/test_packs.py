@@ -1,4 +1,4 @@
-"""Packs: a run arrives as it left, in files of bounded size, or not at all."""
+"""Packs: a run is restored unchanged from files of bounded size, or not at all."""
 
 import gzip
 import io
@@ -234,7 +234,7 @@ def test_a_pack_that_holds_more_than_it_says_is_refused() -> None:
     refuses(evil_pack(member), TooLarge, "holds more than it declares")
 
 
-def test_what_a_pack_claims_is_held_against_ones_own_limit_and_the_disk() -> None:
+def test_the_size_that_a_pack_declares_is_checked_against_the_limit_and_the_disk() -> None:
     path = evil_pack(tarfile.TarInfo("run.json"), unpacked_bytes=10**15)
     refuses(
         path, TooLarge, "declares 1,000,000,000,000,000 bytes; 17,179,869,184 are allowed, and --"

@@ -1,4 +1,4 @@
-"""One position, one answer: the search as people call it, against answers known from elsewhere."""
+"""zf.search.analyse against answers known from elsewhere."""
 
 import json
 import os
@@ -144,7 +144,7 @@ def test_the_sign_of_the_value_is_the_true_one_in_late_connect_four(
         assert sign(scored["scores"][analysis.best_action]) == sign(max(scores)), scored
 
 
-# ---- what is told
+# ---- what an analysis reports
 
 
 def test_visits_policy_and_priors_have_all_legal_actions() -> None:
@@ -171,7 +171,7 @@ def test_values_are_in_the_games_own_units() -> None:
     assert analysis.outcomes_to_move["win gammon"] > 0.5
 
 
-def test_before_a_roll_there_is_a_value_but_nobody_chooses() -> None:
+def test_before_a_roll_there_is_a_value_but_no_choice() -> None:
     position = zf.games.get("backgammon").new_position()
     analysis = zf.search.analyse(position, "playout", num_simulations=300)
     assert list(analysis.visits) == [outcome for outcome, _ in position.chance_outcomes()]
@@ -287,7 +287,7 @@ def test_every_setting_of_the_core_is_a_keyword() -> None:
 
 
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
-def test_an_analysis_does_not_explore_unless_it_is_told_to(root: zf.search.RootName) -> None:
+def test_an_analysis_does_not_explore_by_default(root: zf.search.RootName) -> None:
     position = GOMOKU.new_position()
     quiet: zf.search.SearchSettings = {
         "dirichlet_epsilon": 0,
@@ -347,7 +347,7 @@ def test_a_game_that_is_over_cannot_be_searched() -> None:
 # ---- evaluators that are functions
 
 
-def test_a_function_gets_batches_of_observations_and_does_as_the_core_does() -> None:
+def test_a_python_evaluator_gets_batches_and_gives_the_results_of_the_core() -> None:
     shapes = set()
 
     def evaluate(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -78,7 +78,7 @@ exact_values: dict[str, float] = {}
 
 
 def exact_first_player(position: zf.games.Position) -> float:
-    """Points that player 0 wins with best play. Only where checkers have passed one another."""
+    """Points that player 0 wins with best play. Only where checkers have passed each other."""
     if position.to_move == zf.OVER:
         return position.rewards()[0]
     text = f"{position.game.options} {position.to_text()}"
@@ -282,7 +282,7 @@ def test_the_play_chosen_in_an_ending_is_as_good_as_any(
             assert exact_value(position, player) > best - 0.01, f"{position!r}\n{analysis}"
 
 
-# ---- races, in which nobody has a choice
+# ---- races without a choice
 
 
 @pytest.mark.parametrize("num_simulations", [100, 300, 1000, 3000, 10_000, 30_000])

@@ -1,4 +1,4 @@
-"""In Beasty Bar the search knows what its player knows, and no more.
+"""In Beasty Bar the search knows only what its player knows.
 
 A player sees neither the other's hand nor either pile. These are changed here, by drawing them anew
 and by hand, and nothing at all may change in the search: not its result, nor any observation that
@@ -44,12 +44,12 @@ POSITIONS = [
 ]
 
 
-def told(analysis: zf.search.Analysis) -> dict[str, Any]:
-    """All that an analysis says, but for the position itself."""
+def facts_of(analysis: zf.search.Analysis) -> dict[str, Any]:
+    """All fields of an analysis except the position itself."""
     return {name: value for name, value in vars(analysis).items() if name != "position"}
 
 
-def drawn_anew(position: zf.games.Position, num_draws: int) -> Iterator[zf.games.Position]:
+def resampled(position: zf.games.Position, num_draws: int) -> Iterator[zf.games.Position]:
     for seed in range(num_draws):
         drawn = position.copy()
         drawn.resample_hidden(position.to_move, seed)
@@ -57,7 +57,7 @@ def drawn_anew(position: zf.games.Position, num_draws: int) -> Iterator[zf.games
 
 
 class Recorder:
-    """An evaluator with an own answer to every observation, which keeps what it was asked."""
+    """An evaluator with a distinct answer to every observation, which records its queries."""
 
     def __init__(self) -> None:
         self.asked: list[bytes] = []
@@ -81,7 +81,7 @@ def test_both_seats_search_and_have_something_that_they_cannot_see() -> None:
     positions: list[Any] = [position for param in POSITIONS for position in param.values]
     assert {position.to_move for position in positions} == {0, 1}
     for position in positions:
-        assert len({drawn.to_text() for drawn in drawn_anew(position, 8)}) > 1
+        assert len({drawn.to_text() for drawn in resampled(position, 8)}) > 1
 
 
 @pytest.mark.parametrize("opponent_nodes", ["pooled", "per_hand"])
@@ -92,12 +92,12 @@ def test_what_a_player_cannot_see_does_not_change_its_search(
     position: zf.games.Position, evaluator: Evaluator, root: Root, opponent_nodes: OpponentNodes
 ) -> None:
     def searched(each: zf.games.Position) -> dict[str, Any]:
-        return told(
+        return facts_of(
             zf.search.analyse(each, evaluator, 300, root=root, opponent_nodes=opponent_nodes)
         )
 
     expected = searched(position)
-    for drawn in drawn_anew(position, 8):
+    for drawn in resampled(position, 8):
         assert searched(drawn) == expected
 
 
@@ -120,11 +120,11 @@ def test_what_a_player_cannot_see_does_not_change_what_its_search_asks(
             dirichlet_epsilon=0.25,
             gumbel_scale=1,
         )
-        return told(analysis), recorder.asked
+        return facts_of(analysis), recorder.asked
 
     expected = searched(position)
     assert len(expected[1]) > 50
-    for drawn in drawn_anew(position, 3):
+    for drawn in resampled(position, 3):
         assert searched(drawn) == expected
 
 
@@ -171,7 +171,7 @@ def test_one_secret_changed_by_hand_does_not_change_the_search(
         )
         for cards in SECRETS[secret]
     )
-    assert told(one) == told(two)
+    assert facts_of(one) == facts_of(two)
 
 
 # ---- whose observations are asked about
@@ -203,7 +203,7 @@ def test_an_opponent_is_asked_when_it_moves_and_from_what_it_sees(
         own, others = row[:NUM_SPECIES], row[NUM_SPECIES : 2 * NUM_SPECIES]
         assert row[IS_TO_MOVE] == 1
         assert IN_HAND in own
-        # Of the searcher's cards it is not told which are in the hand and which in the pile.
+        # It does not see which of the searcher's cards are in the hand and which in the pile.
         assert UNSEEN in others
         assert not {IN_HAND, IN_PILE} & set(others)
 
@@ -214,7 +214,7 @@ def test_values_come_from_the_searchers_observations_alone(
     root: Root, opponent_nodes: OpponentNodes
 ) -> None:
     class Biased(Recorder):
-        """Tells the opponent, whenever it is asked, that it has won."""
+        """Evaluates every observation of the opponent as a win."""
 
         def answer(self, row: bytes) -> tuple[np.ndarray, np.ndarray]:
             logits, outcomes = super().answer(row)
@@ -228,7 +228,7 @@ def test_values_come_from_the_searchers_observations_alone(
         )
         for each in (plain, biased)
     )
-    assert told(found) == told(expected)
+    assert facts_of(found) == facts_of(expected)
     assert biased.asked == plain.asked
 
 
@@ -251,7 +251,7 @@ def test_an_opponents_priors_come_from_its_own_observations_alone(
         )
         for each in (plain, biased)
     )
-    assert told(found) == told(expected)
+    assert facts_of(found) == facts_of(expected)
     assert {observer_of(row) for row in plain.asked if not row[IS_TO_MOVE]} == {0}
 
 

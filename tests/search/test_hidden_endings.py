@@ -43,7 +43,7 @@ def deals(position: zf.games.Position) -> list[zf.games.Position]:
 
 
 def value_of_reply(position: zf.games.Position, player: int) -> float | None:
-    """What the opponent, who sees its hand, leaves the player; None if the game then goes on."""
+    """What the opponent, who sees its hand, leaves the player; None if the game continues."""
     if position.to_move == zf.OVER:
         return position.rewards()[player]
     ends = [after(position, action) for action in position.legal_actions()]

@@ -1,4 +1,5 @@
-"""What is proven is taught: Connect Four positions whose truth a solver knows, from both seats."""
+"""Proofs shape policy targets: Connect Four positions with values from a solver, from both
+seats."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Many searches at once: each finds what it would find alone."""
+"""Concurrent searches: each finds what it would find alone."""
 
 import random
 

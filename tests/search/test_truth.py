@@ -44,7 +44,7 @@ def wins_at_once(position: zf.games.Position) -> list[int]:
 
 
 def choices(name: str, num_games: int) -> Iterator[zf.games.Position]:
-    """Positions of random games in which there is a choice and nobody has a secret."""
+    """Positions of random games with a choice and no hidden information."""
     rng = random.Random(name)
     for seed in range(num_games):
         position = GAMES[name].new_position(seed)

@@ -100,7 +100,7 @@ def test_drivers_share_a_cache_that_is_given_to_both():
 
 
 @pytest.mark.parametrize("name", ["connect4", "beastybar"])
-def test_remembering_saves_leaves_and_changes_no_game(name):
+def test_the_cache_saves_leaves_and_changes_no_game(name):
     games, leaves_per_simulation = {}, {}
     for cache_bytes in (0, 2**12, 2**24):
         settings = {"num_simulations": 32, "cache_bytes": cache_bytes}
@@ -309,3 +309,13 @@ def test_the_temperature_drops_after_turns_however_many_decisions_they_have():
     assert all(late)
     assert len(early) > 20 * 4 * 1.5
     assert sum(early) / len(early) < 0.7
+
+
+def test_the_same_game_under_another_id_differs_in_its_id_alone():
+    game = zf.games.get("tictactoe")
+    (data,) = zf.selfplay.play(game, "hash", num_episodes=1, num_simulations=4)
+    episode = zf.games.Episode.decode(data)
+    other = zf.games.Episode.decode(episode.with_id(2**64 - 1, 7).encode())
+    assert (other.worker, other.sequence) == (2**64 - 1, 7)
+    assert other.with_id(episode.worker, episode.sequence).encode() == data
+    other.verify(game)

@@ -8,9 +8,10 @@ import torch
 
 import zerofleet as zf
 from zerofleet import _core, infer, nets
-from zerofleet.bus import MemoryBus, Pace, PublishedWeights
+from zerofleet.bus import MemoryBus, Pace, Sender
 from zerofleet.errors import Inconsistent
 from zerofleet.infer.evaluator import CallingStream, Pipeline, lockstep
+from zerofleet.selfplay.outbox import DirectOutbox
 from zerofleet.selfplay.worker import WeightsFeed, Worker
 from zerofleet.weights import BadWeights, encoded_tensors
 
@@ -42,13 +43,20 @@ class WatchedStream(CallingStream):
 
 
 class Playing:
-    """A worker with its feed, on a bus of its own; faults are kept."""
+    """A worker with its feed, on its own bus; faults are kept."""
 
     def __init__(self, pipeline, num_threads=1):
-        driver = _core.SelfPlay(GAME, {"num_simulations": 8}, 3, 4, num_threads, None, 1, 0)
+        driver = _core.SelfPlay(
+            *(GAME, {"num_simulations": 8}, 3, 4, num_threads, None, 1, 0),
+            version=pipeline.version,
+        )
         self.bus, self.faults = MemoryBus(), []
-        self.feed = WeightsFeed(self.bus, pipeline.version, self.fail)
-        self.worker = Worker(5, driver, pipeline, self.bus, self.feed, self.fail)
+        self.feed = WeightsFeed(self.bus, pipeline.version, self.is_stopping, self.fail)
+        outbox = DirectOutbox(self.bus, Sender("box", 5))
+        self.worker = Worker(driver, pipeline, outbox, self.feed, self.is_stopping, self.fail)
+
+    def is_stopping(self):
+        return self.bus.stopping
 
     def fail(self, fault):
         self.faults.append(fault)
@@ -64,7 +72,15 @@ class Playing:
 
     def publish(self, version, state):
         data, sha256 = encoded_tensors({name: each.numpy() for name, each in state.items()})
-        self.bus.publish_weights(PublishedWeights(version, version, sha256, data))
+        self.bus.publish_weights(version, sha256, data, at_least=version)
+
+    def wait_until_still(self, within_s=30):
+        """Until half a second passes without a simulation."""
+        end_s, before = time.monotonic() + within_s, -1
+        while (now := self.worker.counts().num_simulations) != before:
+            assert time.monotonic() < end_s
+            before = now
+            time.sleep(0.5)
 
     def take(self, count, within_s=30):
         deliveries, end_s = [], time.monotonic() + within_s
@@ -119,10 +135,10 @@ def test_every_stream_is_used_whole_games_come_out_and_new_weights_are_taken_up(
     playing.bus.stop()
     playing.join()
     assert [each.number for each in early + late] == list(range(len(early + late)))
-    assert {each.sender for each in early + late} == {5}
+    assert {each.sender for each in early + late} == {Sender("box", 5)}
     for episode in episodes_of(early + late):
         episode.verify(GAME)
-    assert max(versions_in(episodes_of(early))) == 1
+    assert versions_in(episodes_of(early)) == {1}
     assert 2 in versions_in(episodes_of(late[-12:]))
     assert WatchedStream.most_in_flight == num_streams
     assert playing.worker.times.num_inferences == pipeline.counts.num_rows > 0
@@ -133,11 +149,8 @@ def test_while_it_may_not_play_nothing_moves_and_what_is_finished_is_sent(networ
     playing.start()
     playing.take(4)
     playing.bus.set_pace(Pace(rows_inserted=9, rows_allowed=8))
-    time.sleep(0.3)
-    playing.bus.receive_episodes()
-    before = playing.worker.counts().num_simulations
-    time.sleep(0.5)
-    assert playing.worker.counts().num_simulations == before
+    playing.wait_until_still()
+    assert playing.worker.doing == "waits for training"
     playing.bus.set_pace(Pace(rows_inserted=9, rows_allowed=9))
     assert len(playing.take(4)) >= 4
     playing.bus.stop()
@@ -157,7 +170,7 @@ def test_weights_that_do_not_fit_end_every_role(network):
 
 def test_weights_with_another_hash_are_refused_by_name(network):
     playing = Playing(lockstep(infer.TorchEvaluator(network)))
-    playing.bus.publish_weights(PublishedWeights(2, 2, "77ab", b"torn"))
+    playing.bus.publish_weights(2, "77ab", b"torn", at_least=2)
     playing.start()
     playing.join()
     (fault,) = playing.faults

@@ -1,4 +1,4 @@
-"""The command line, run as its users do, in this process or in one of its own."""
+"""The command line, run as its users do, in this process or in a separate one."""
 
 import os
 import runpy

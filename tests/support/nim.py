@@ -1,4 +1,4 @@
-"""A custom game in Python, small enough to know by heart."""
+"""A custom game in Python, small enough to solve by hand."""
 
 import zerofleet as zf
 

@@ -3,6 +3,7 @@
 from functools import cache
 
 import zerofleet as zf
+from zerofleet.replay.segment import Entry
 
 
 @cache
@@ -18,3 +19,18 @@ def played(name, num_episodes, worker=0, options=(), **settings):
         **({"num_simulations": 4} | settings),
     )
     return game, [zf.games.Episode.decode(each) for each in data]
+
+
+def entries(episodes, num_rows, sender=None):
+    """The episodes as a log takes them; with a sender, its spool numbers are 0…"""
+    return [
+        Entry(
+            episode.encode(),
+            episode.worker,
+            episode.sequence,
+            count,
+            max((event.version for event in episode.events), default=0),
+            *(() if sender is None else (number, sender.worker)),
+        )
+        for number, (episode, count) in enumerate(zip(episodes, num_rows, strict=True))
+    ]

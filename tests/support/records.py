@@ -1,4 +1,4 @@
-"""Records of metrics that have all that their kind needs."""
+"""Metrics records with everything that their kind needs."""
 
 from typing import Any
 

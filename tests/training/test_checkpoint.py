@@ -1,4 +1,4 @@
-"""Checkpoints: whole ones are found again, damaged ones are named and never end up in the way."""
+"""Checkpoints: intact ones are found again, damaged ones are reported and skipped."""
 
 import pytest
 import torch
@@ -32,13 +32,13 @@ def test_a_torn_checkpoint_is_named_and_the_one_before_is_used(tmp_path):
     assert "checkpoint 000000020 skipped: sha256 differs" in faults[0]
 
 
-def test_where_none_is_whole_that_is_an_error_and_not_a_new_beginning(tmp_path):
+def test_without_an_intact_one_opening_is_an_error_and_not_a_fresh_start(tmp_path):
     store = CheckpointStore(tmp_path, keep=3)
     assert store.load_newest() == (None, [])
     save(store, 10, 20)
     cut(tmp_path, 10)
     empty_manifest(tmp_path, 20)
-    with pytest.raises(BadBytes, match=r"no checkpoint is whole.*000000020.*000000010.*copy"):
+    with pytest.raises(BadBytes, match=r"no checkpoint is intact.*000000020.*000000010.*copy"):
         store.load_newest()
 
 
@@ -49,7 +49,7 @@ def test_only_the_newest_checkpoints_stay(tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_those_of_steps_that_are_done_again_go_and_the_one_just_saved_stays(tmp_path):
+def test_checkpoints_of_repeated_steps_are_deleted_and_the_one_just_saved_stays(tmp_path):
     store = CheckpointStore(tmp_path, keep=2)
     save(store, 100, 200, 300)
     cut(tmp_path, 300)

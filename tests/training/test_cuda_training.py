@@ -1,4 +1,4 @@
-"""Steps on a GPU: the same course as on a CPU, from a graph, compiled or not."""
+"""Steps on a GPU: the same losses as on a CPU, from a graph, compiled or not."""
 
 import dataclasses
 import math
@@ -64,7 +64,7 @@ def test_what_was_compiled_ahead_is_not_compiled_again():
 
 @pytest.mark.parametrize("compiles", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("name", ["connect4", "backgammon", "beastybar"])
-def test_steps_take_the_course_that_they_take_on_a_cpu(name, compiles):
+def test_steps_give_the_losses_that_they_give_on_a_cpu(name, compiles):
     game = zf.games.get(name)
     batches = batches_of(game, 12)
     batches.insert(8, batches_of(game, 1, batch_size=50)[0])  # not from the graph
@@ -146,7 +146,7 @@ def test_losses_fall_in_half_precision(precision):
     assert last.values["loss"] < 0.9 * first.values["loss"]
 
 
-def test_gradients_by_the_kernel_are_those_by_products():
+def test_gradients_of_the_kernel_equal_those_of_matmul():
     game = zf.games.get("beastybar")
     batch, *_ = batches_of(game, 1, batch_size=32)
 
@@ -171,7 +171,7 @@ def test_gradients_by_the_kernel_are_those_by_products():
     assert norm(rounded[name] - one for name, one in wanted.items()) <= 0.15 * norm(wanted.values())
 
 
-def test_compiled_steps_from_a_graph_take_the_same_course_with_the_kernel():
+def test_compiled_steps_with_the_kernel_give_the_losses_of_eager_steps_without_it():
     game = zf.games.get("beastybar")
     batch, *_ = batches_of(game, 1)
     settings = SETTINGS.model_copy(update={"precision": "bf16"})

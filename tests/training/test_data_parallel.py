@@ -1,4 +1,4 @@
-"""Several real processes train one network as one would, and nobody waits for one that is gone."""
+"""Several real processes train one network as one would, and none waits for one that is gone."""
 
 import dataclasses
 import os
@@ -134,7 +134,7 @@ def test_a_process_that_is_killed_is_named_and_the_weights_are_those_of_the_last
     assert all(map(torch.equal, trainer.network.parameters(), kept))
 
 
-def test_a_process_that_no_longer_answers_is_not_waited_for_for_ever(monkeypatch):
+def test_a_process_that_hangs_is_not_waited_for_forever(monkeypatch):
     monkeypatch.setattr("zerofleet.training.data_parallel.STEP_TIMEOUT_S", 2.0)
     monkeypatch.setattr("zerofleet.training.data_parallel.STOP_TIMEOUT_S", 0.1)
     monkeypatch.setattr("zerofleet.training.data_parallel.EXIT_STATUS_TIMEOUT_S", 0.1)
@@ -148,7 +148,7 @@ def test_a_process_that_no_longer_answers_is_not_waited_for_for_ever(monkeypatch
     assert other.poll() == -signal.SIGKILL
 
 
-def test_what_another_process_raises_is_said():
+def test_an_exception_in_another_process_is_reported():
     batch, *_ = batches_of(CONNECT4, 1)
     trainer = new_trainer(CONNECT4)
     with together(trainer):
@@ -191,7 +191,7 @@ with training.train_together(trainer, ["cpu", "cpu"], num_threads=1, seed=1):
 
 
 def is_running(pid):
-    """Whether it is, and has not merely been left for somebody to ask how it ended."""
+    """Whether it runs and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

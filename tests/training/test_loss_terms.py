@@ -71,7 +71,7 @@ def test_a_term_with_the_name_of_an_auxiliary_head_is_refused(batch):
 
 
 @pytest.mark.parametrize("name", ["policy", "outcome", "a/b", ""])
-def test_names_that_a_loss_has_already_or_that_are_no_words_are_refused(name):
+def test_names_of_existing_losses_and_invalid_names_are_refused(name):
     with pytest.raises(BadText, match="a loss term cannot be called"):
         register_loss_term(name)
 

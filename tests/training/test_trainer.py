@@ -1,4 +1,5 @@
-"""Training steps: targets in the right view, exact resume, and nothing done with bad numbers."""
+"""Training steps: targets in the right view, exact resume, and no update from numbers that are not
+finite."""
 
 import dataclasses
 import itertools

@@ -140,7 +140,7 @@ def relabelled_games(game, episode):
 
 
 @pytest.mark.parametrize(("name", "size"), [("connect4", None), ("gomoku", 5)])
-def test_a_symmetry_of_a_sample_is_the_game_played_that_way_round(name, size):
+def test_a_symmetry_of_a_sample_is_the_same_game_transformed(name, size):
     game, episodes = played(name, 20, options=(("size", size),) if size else ())
     episode = episodes[0]
     looks = relabelled_games(game, episode)

@@ -1,4 +1,4 @@
-"""Weights that come with zerofleet: found by game and variant, and fit to play."""
+"""Shipped weights: found by game and variant, and able to play."""
 
 import json
 import subprocess

@@ -42,7 +42,7 @@ def test_a_graph_that_takes_what_no_weights_have_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["evil", "O", 5])
-def test_a_graph_that_takes_weights_as_no_numbers_is_refused(tmp_path, dtype):
+def test_a_graph_with_weights_of_an_unknown_type_is_refused(tmp_path, dtype):
     write_graph(tmp_path, replace(GRAPH, inputs={"a": dtype}))
     with pytest.raises(BadWeights, match=rf"refused: it takes weights as {dtype}; known"):
         read_graph(tmp_path)

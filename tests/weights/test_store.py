@@ -1,4 +1,4 @@
-"""Weights are published whole, and only good ones are loaded."""
+"""Weights are published atomically, and only good ones are loaded."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("rubbish", [pickle.dumps({"a": 1}), b"", bytes(100)])
-def test_rubbish_whose_hash_matches_is_refused_by_name(tmp_path, rubbish):
+def test_garbage_whose_hash_matches_is_refused_by_name(tmp_path, rubbish):
     store = WeightsStore(tmp_path)
     store.publish(weights(3))
     (tmp_path / "000000003.safetensors").write_bytes(rubbish)
@@ -112,7 +112,7 @@ def test_a_torn_manifest_is_named(tmp_path):
         store.load(5)
 
 
-def test_what_a_match_has_shown_is_added_to_what_others_have(tmp_path):
+def test_the_rating_of_a_match_is_added_to_earlier_ones(tmp_path):
     store = WeightsStore(tmp_path)
     store.publish(weights(7))
     assert store.ratings(7) == []
@@ -147,7 +147,7 @@ def test_old_versions_are_let_go_but_not_rated_or_kept_ones(tmp_path):
     assert (tmp_path / "000000002.rating").read_text() == rated
 
 
-def test_weights_under_the_number_of_others_are_refused(tmp_path):
+def test_weights_renamed_to_another_version_are_refused(tmp_path):
     store = WeightsStore(tmp_path)
     store.publish(weights(1))
     for ending in ("json", "safetensors"):

@@ -18,18 +18,18 @@
 
 namespace zf::beastybar {
 
-inline constexpr int kMostInQueue = 4;  // before a card is played
-inline constexpr int kMostHops = 2;
-inline constexpr Action kHop = kNumSpecies, kExpel = kHop + kMostHops,
-                        kCopy = kExpel + kMostInQueue, kCopyAndChoose = kCopy + kMostInQueue;
-inline constexpr int kNumActions = kCopyAndChoose + kMostInQueue * kMostInQueue;
+inline constexpr int kMaxInQueue = 4;  // before a card is played
+inline constexpr int kMaxHops = 2;
+inline constexpr Action kHop = kNumSpecies, kExpel = kHop + kMaxHops, kCopy = kExpel + kMaxInQueue,
+                        kCopyAndChoose = kCopy + kMaxInQueue;
+inline constexpr int kNumActions = kCopyAndChoose + kMaxInQueue * kMaxInQueue;
 
 constexpr Action bare_action(int species) { return Action(species - 1); }
 constexpr Action hop_action(int hops) { return Action(kHop + hops - 1); }
 constexpr Action expel_action(int target) { return Action(kExpel + target); }
 constexpr Action copy_action(int copied) { return Action(kCopy + copied); }
 constexpr Action copy_action(int copied, int choice) {
-    return Action(kCopyAndChoose + copied * kMostInQueue + choice);
+    return Action(kCopyAndChoose + copied * kMaxInQueue + choice);
 }
 
 inline constexpr int8_t kNoChoice = -1;
@@ -44,12 +44,12 @@ struct Turn {
 constexpr std::array<Turn, kNumActions> make_turns() {
     std::array<Turn, kNumActions> turns;
     for (int s = 1; s <= kNumSpecies; ++s) turns[bare_action(s)] = {Species(s)};
-    for (int8_t hops = 1; hops <= kMostHops; ++hops)
+    for (int8_t hops = 1; hops <= kMaxHops; ++hops)
         turns[hop_action(hops)] = {kKangaroo, kNoChoice, hops};
-    for (int8_t i = 0; i < kMostInQueue; ++i) {
+    for (int8_t i = 0; i < kMaxInQueue; ++i) {
         turns[expel_action(i)] = {kParrot, kNoChoice, i};
         turns[copy_action(i)] = {kChameleon, i, kNoChoice};
-        for (int8_t choice = 0; choice < kMostInQueue; ++choice)
+        for (int8_t choice = 0; choice < kMaxInQueue; ++choice)
             turns[copy_action(i, choice)] = {kChameleon, i, choice};
     }
     return turns;

@@ -91,7 +91,7 @@ void Table::play(const Turn& turn, int player, Seen seen) {
     unmark(make_card(as, player), played);
     seen(Step::entry, played);
     recur(played, seen);
-    if (queue_.size() <= kMostInQueue) return;
+    if (queue_.size() <= kMaxInQueue) return;
     open_bar();
     seen(Step::bar, played);
 }

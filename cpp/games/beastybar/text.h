@@ -57,7 +57,7 @@ inline Result<BeastyBar> BeastyBar::from_state(const Options& options, State sta
             name = zone->name;
         }
     }
-    if (state.queue.cards.size() > kMostInQueue)
+    if (state.queue.cards.size() > kMaxInQueue)
         return fault("queue has " + std::to_string(state.queue.cards.size()) +
                      " animals; before a card is played it has at most 4");
     for (const int player : {0, 1})

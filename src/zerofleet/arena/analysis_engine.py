@@ -24,15 +24,15 @@ from zerofleet.arena.players import (
     searching,
     with_budget,
 )
-from zerofleet.config import MOST_SEED, unknown_name
+from zerofleet.config import MAX_SEED, unknown_name
 from zerofleet.errors import BadText, TooLarge, Unsupported, ZerofleetError
 from zerofleet.games import Game, Position, get, names
 from zerofleet.games.registry import as_utf8
 from zerofleet.search import Analysis, CoreEvaluatorName, Evaluate, RunningSearch
 from zerofleet.search.evaluate import evaluate_checked
 
-MOST_LINE_BYTES = 1 << 20
-MOST_EVALUATORS = 8
+MAX_LINE_BYTES = 1 << 20
+MAX_EVALUATORS = 8
 """Networks kept loaded; the oldest is evicted first."""
 TREE_BYTES = 4 << 30
 """Memory of all concurrent trees, in equal shares."""
@@ -55,7 +55,7 @@ class Request(BaseModel):
     num_simulations: int | None = Field(None, ge=1)
     seconds: float | None = Field(None, gt=0)
     top: int | None = Field(None, ge=1)
-    seed: int = Field(1, ge=0, le=MOST_SEED)
+    seed: int = Field(1, ge=0, le=MAX_SEED)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class AnalysisEngine:
     def _evaluator_of(self, game: Game, text: SearchText) -> CoreEvaluatorName | Evaluate:
         key = f"{game!r} {text.source}"
         if key not in self._evaluators:
-            if len(self._evaluators) == MOST_EVALUATORS:
+            if len(self._evaluators) == MAX_EVALUATORS:
                 del self._evaluators[next(iter(self._evaluators))]
             self._evaluators[key] = load_evaluator(game, text)
         return self._evaluators[key]
@@ -250,8 +250,8 @@ def position_of(request: Request, game: Game) -> Position:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    if len(line) > MOST_LINE_BYTES:
-        raise TooLarge(f"a line has at most {MOST_LINE_BYTES} bytes")
+    if len(line) > MAX_LINE_BYTES:
+        raise TooLarge(f"a line has at most {MAX_LINE_BYTES} bytes")
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -16,7 +16,7 @@ from zerofleet.arena.statistics import Z_95, with_ends
 from zerofleet.errors import Inconsistent
 
 ELO_PER_NATURAL = 400 / math.log(10)
-MOST_STEPS = 200
+MAX_STEPS = 200
 LARGEST_STEP = 1.0
 
 
@@ -55,7 +55,7 @@ def fit_elo(
     variance_M = np.array([scores.var() for scores in padded])
 
     strength_P = np.zeros(num_players - 1)
-    for _ in range(MOST_STEPS):  # Newton's method; the log-likelihood is concave
+    for _ in range(MAX_STEPS):  # Newton's method; the log-likelihood is concave
         expected_M = 1 / (1 + np.exp(-sides_MP @ strength_P))
         gradient_P = sides_MP.T @ (pairs_M * (score_M - expected_M))
         information_PP = weighted(sides_MP, pairs_M * expected_M * (1 - expected_M))

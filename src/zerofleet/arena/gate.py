@@ -148,7 +148,7 @@ def gate(
     opening_of = opening_of_each_pair(game, seed)
     test = SequentialTest(hypotheses or Hypotheses())
     matches: list[Match] = []
-    at_once = pairing.pairs_at_once * pairing.num_threads
+    at_once = pairing.pairs_per_block * pairing.num_threads
     pairs = range(max_games // 2)
     for begin in pairs[::at_once]:
         numbers = pairs[begin : begin + at_once]

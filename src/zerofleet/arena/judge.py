@@ -10,7 +10,6 @@ Decisions are sampled from self-play games of the player. For scale, at 2 plies:
 """
 
 import math
-import os
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from zerofleet.arena.pairs import PairedGame, ask
 from zerofleet.arena.player import Player
 from zerofleet.arena.statistics import Z_95, Estimate
 from zerofleet.arena.turns import Turn
+from zerofleet.cores import num_cores
 from zerofleet.errors import BadText
 from zerofleet.games import Game, Position, get
 
@@ -116,7 +116,7 @@ def judge(
     """Judges a sample of a player's decisions. GnuBG runs in `num_processes` (one per core)."""
     if num_decisions < 1:
         raise BadText(f"num_decisions must be at least 1, got {num_decisions}")
-    num_processes = num_processes or len(os.sched_getaffinity(0))
+    num_processes = num_processes or num_cores()
     with ExitStack() as opened:
         free: SimpleQueue[Gnubg] = SimpleQueue()
         for _ in range(num_processes):

@@ -1,6 +1,5 @@
 """Matches: two players, paired games, played in parallel."""
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -11,14 +10,15 @@ from zerofleet.arena.pairs import play_pairs
 from zerofleet.arena.player import Player
 from zerofleet.arena.players import game_of, is_timed, player_maker
 from zerofleet.arena.starts import OpeningOf, opening_of_each_pair
+from zerofleet.cores import num_cores
 from zerofleet.errors import BadText
 from zerofleet.games import Game
 
-PAIRS_AT_ONCE = 32
+PAIRS_PER_BLOCK = 32
 """Pairs per block, played concurrently. Fixed, so that network batches, and with them the exact
 evaluations, do not depend on the number of threads."""
 
-TIMED_PAIRS_AT_ONCE = 1
+TIMED_PAIRS_PER_BLOCK = 1
 """Block size where a player has seconds per move. It searches one position at a time, so larger
 blocks would leave threads idle."""
 
@@ -49,8 +49,7 @@ def match(
     move ends the match with an error.
     """
     game = game_of(game, game_options)
-    if num_games < 2 or num_games % 2:
-        raise BadText(f"games are played in pairs: num_games must be even, got {num_games}")
+    refuse_odd(num_games)
     pairing = Pairing(game, first, second, seed, num_threads)
     opening_of = opening_of_each_pair(game, seed, openings)
     return pairing.play(range(num_games // 2), opening_of, on_progress)
@@ -71,12 +70,12 @@ class Pairing:
             raise BadText(f"num_threads must be at least 1, got {num_threads}")
         self.game = game
         self.seed = seed
-        self.num_threads = num_threads or len(os.sched_getaffinity(0))
+        self.num_threads = num_threads or num_cores()
         make_first = maker_of(game, first)
         make_second = make_first if second == first else maker_of(game, second)
         self._makers = (make_first, make_second)
         timed = any(isinstance(source, str) and is_timed(source) for source in (first, second))
-        self.pairs_at_once = TIMED_PAIRS_AT_ONCE if timed else PAIRS_AT_ONCE
+        self.pairs_per_block = TIMED_PAIRS_PER_BLOCK if timed else PAIRS_PER_BLOCK
 
     def play(
         self,
@@ -85,7 +84,7 @@ class Pairing:
         on_progress: OnProgress = lambda num_done, num_games: None,
     ) -> Match:
         """Plays the pairs of these indices, two games each."""
-        blocks = range(0, len(pairs), self.pairs_at_once)
+        blocks = range(0, len(pairs), self.pairs_per_block)
         num_threads = min(self.num_threads, len(blocks))
         played: dict[int, list[PlayedGame]] = {}
         names: list[str] = []
@@ -105,7 +104,7 @@ class Pairing:
                 for begin in blocks[offset::num_threads]:
                     if stop.is_set():
                         return
-                    numbers = pairs[begin : begin + self.pairs_at_once]
+                    numbers = pairs[begin : begin + self.pairs_per_block]
                     starts = {pair: opening_of(pair) for pair in numbers}
                     played[begin] = play_pairs(
                         self.game, (first, second), self.seed, starts, count, stop
@@ -126,6 +125,11 @@ class Pairing:
             seed=self.seed,
             played=[game for begin in blocks for game in played[begin]],
         )
+
+
+def refuse_odd(num_games: int) -> None:
+    if num_games < 2 or num_games % 2:
+        raise BadText(f"games are played in pairs: num_games must be even, got {num_games}")
 
 
 def maker_of(game: Game, source: PlayerSource) -> Callable[[], Player]:

@@ -11,7 +11,7 @@ from threading import Event
 from zerofleet._core import CHANCE, OVER
 from zerofleet.arena.match_result import PlayedGame
 from zerofleet.arena.player import Player
-from zerofleet.config import MOST_SEED
+from zerofleet.config import MAX_SEED
 from zerofleet.errors import IllegalAction, Inconsistent
 from zerofleet.games import Episode, Game
 
@@ -25,7 +25,7 @@ class PairedGame:
         self.pair = pair
         self.first_seat = first_seat
         self.match_seed = seed
-        self.deal_seed = stream(seed, pair, "deal").randrange(MOST_SEED + 1)
+        self.deal_seed = stream(seed, pair, "deal").randrange(MAX_SEED + 1)
         self.position = game.new_position(self.deal_seed)
         self.dice = stream(seed, pair, "dice")
         self.choice_seeds = stream(seed, pair, f"choices {first_seat}")
@@ -120,7 +120,7 @@ def ask(player: Player, games: list[PairedGame]) -> None:
     if not games:
         return
     positions = [each.position.copy() for each in games]
-    seeds = [each.choice_seeds.randrange(MOST_SEED + 1) for each in games]
+    seeds = [each.choice_seeds.randrange(MAX_SEED + 1) for each in games]
     answers = player.choose_many(positions, seeds)
     if len(answers) != len(games):
         raise Inconsistent(

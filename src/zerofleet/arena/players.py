@@ -32,7 +32,7 @@ from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
 from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
-from zerofleet.infer.load import MOST_DIGITS, MOST_SHOWN, load_named, weights_named
+from zerofleet.infer.load import MAX_DIGITS, MAX_SHOWN, load_named, weights_named
 from zerofleet.runs.folder import BEST
 from zerofleet.search import CoreEvaluatorName, RootName
 from zerofleet.weights import find_best
@@ -231,10 +231,10 @@ def values_of(
 
 
 def count_of(text: str, form: str, value: str, least: int) -> int:
-    if not re.fullmatch(rf"\d{{1,{MOST_DIGITS}}}", value) or int(value) < least:
+    if not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}", value) or int(value) < least:
         raise BadText(
-            f"player {text[:MOST_SHOWN]!r}: {form} must be an integer of at least {least} with at "
-            f"most {MOST_DIGITS} digits"
+            f"player {text[:MAX_SHOWN]!r}: {form} must be an integer of at least {least} with at "
+            f"most {MAX_DIGITS} digits"
         )
     return int(value)
 

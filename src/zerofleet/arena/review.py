@@ -1,8 +1,8 @@
 """Reviews a finished game: what each turn lost.
 
-A turn is all that a player does until the other player, chance or the end of the game is next. Its
-loss is the value of the best turn that a search finds minus the value of the turn played, both in
-the mover's view: each is a search of the resulting position, with the same budget. With hidden
+A turn is a player's consecutive actions until the opponent, chance or the end of the game. Its loss
+is the value of the best turn that a search finds minus the value of the turn played, both in the
+mover's view: each is a search of the resulting position, with the same budget. With hidden
 information such a search would know what the mover did not. There each action is judged by its
 value in the search of the mover's own information set.
 """
@@ -23,7 +23,7 @@ FLAT_PRIORS: SearchSettings = {"dirichlet_epsilon": 0.5, "dirichlet_alpha": 1e6}
 """Mixes the root priors half and half with the uniform distribution (Dirichlet noise of this
 concentration is flat), so that the search visits every action."""
 
-POSITIONS_AT_ONCE = 16
+POSITIONS_PER_BATCH = 16
 """Positions per batch of searches; progress is reported after each."""
 
 OnProgress = Callable[[str, int, int], None]
@@ -147,9 +147,9 @@ def analyse_all(
     settings: SearchSettings,
 ) -> list[Analysis]:
     found: list[Analysis] = []
-    for at in range(0, len(positions), POSITIONS_AT_ONCE):
+    for at in range(0, len(positions), POSITIONS_PER_BATCH):
         on_progress(at, len(positions))
-        some = positions[at : at + POSITIONS_AT_ONCE]
+        some = positions[at : at + POSITIONS_PER_BATCH]
         found += player.analyse_many(some, [seed] * len(some), **settings)
     on_progress(len(positions), len(positions))
     return found

@@ -7,7 +7,7 @@ from zerofleet.games import Position
 
 @dataclass(frozen=True)
 class Turn:
-    """A sequence of actions until the other player, chance or the end of the game is next."""
+    """A player's consecutive actions until the opponent, chance or the end of the game."""
 
     actions: tuple[int, ...]
     after: Position

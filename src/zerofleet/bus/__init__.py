@@ -1,28 +1,48 @@
-"""The bus: the only place where the roles of a run meet.
+"""The bus: all communication between the roles of a run.
 
 Workers send finished episodes, the trainer logs them and publishes weights and a pace, raters lease
-blocks of rating games. Everything travels as bytes and plain values, so that a role does not know
-whether the bus is memory or a server. `MemoryBus` is the one for a run in one process.
+blocks of rating games. Messages are bytes and plain values, so a role does not know whether the bus
+is in memory or on a server. `MemoryBus` is for a run in one process.
 """
 
 from zerofleet.bus.contract import (
+    Backlog,
     Block,
     BlockResult,
     Bus,
+    BusFull,
+    BusRefused,
+    BusUnreachable,
     Delivery,
+    EpisodeId,
+    InferenceOffer,
+    NotTheTrainer,
     Pace,
     PublishedWeights,
     RoleEntry,
+    Sender,
+    ServerFigures,
+    WeightsFacts,
 )
 from zerofleet.bus.memory import MemoryBus
 
 __all__ = [
+    "Backlog",
     "Block",
     "BlockResult",
     "Bus",
+    "BusFull",
+    "BusRefused",
+    "BusUnreachable",
     "Delivery",
+    "EpisodeId",
+    "InferenceOffer",
     "MemoryBus",
+    "NotTheTrainer",
     "Pace",
     "PublishedWeights",
     "RoleEntry",
+    "Sender",
+    "ServerFigures",
+    "WeightsFacts",
 ]

@@ -19,20 +19,29 @@ from zerofleet.cli.check import check
 from zerofleet.cli.convert import convert
 from zerofleet.cli.doctor import doctor
 from zerofleet.cli.doctor_findings import required_libraries
+from zerofleet.cli.episodes import episodes
 from zerofleet.cli.export import export
+from zerofleet.cli.fleet import fleet
 from zerofleet.cli.games import games
 from zerofleet.cli.gate import gate
 from zerofleet.cli.gomocup import gomocup
+from zerofleet.cli.inference import inference
 from zerofleet.cli.judge import judge
 from zerofleet.cli.match import match
+from zerofleet.cli.monitor import monitor
 from zerofleet.cli.play import play
 from zerofleet.cli.plugins import with_plugins
+from zerofleet.cli.queue import queue
 from zerofleet.cli.rate import rate
+from zerofleet.cli.rater import rater
 from zerofleet.cli.report import report
 from zerofleet.cli.review import review
 from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
 from zerofleet.cli.train import train
+from zerofleet.cli.trainer import trainer
+from zerofleet.cli.validate import validate
+from zerofleet.cli.worker import worker
 from zerofleet.errors import ZerofleetError
 from zerofleet.games.sources import CUSTOM_MODULE
 from zerofleet.printing import printable, say
@@ -46,7 +55,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-USE_NETWORKS = {analyse, export, gate, gomocup, judge, match, play, rate, report, review, train}
+USE_NETWORKS = {
+    *(analyse, export, gate, gomocup, inference, judge, match, play, rate, rater, report, review),
+    *(train, trainer, validate, worker),
+}
 for verb in (
     games,
     check,
@@ -55,6 +67,10 @@ for verb in (
     analyse,
     review,
     train,
+    trainer,
+    worker,
+    inference,
+    rater,
     export,
     judge,
     gomocup,
@@ -64,11 +80,16 @@ for verb in (
     match,
     rate,
     gate,
+    queue,
+    monitor,
+    validate,
 ):
     app.command()(with_plugins(verb) if verb in USE_NETWORKS else verb)
 # Arguments after the name of a benchmark belong to the benchmark, --help too.
 app.command(context_settings={"allow_interspersed_args": False})(bench)
+app.add_typer(fleet, name="fleet")
 app.add_typer(runs, name="runs")
+app.add_typer(episodes, name="episodes")
 
 
 def print_version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zerofleet.arena.analysis_engine import MOST_LINE_BYTES, AnalysisEngine, Defaults
+from zerofleet.arena.analysis_engine import MAX_LINE_BYTES, AnalysisEngine, Defaults
 from zerofleet.arena.players import analysis_player, search_player, with_budget
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.cli.arguments import (
@@ -116,7 +116,7 @@ def lines_of(descriptor: int) -> Iterator[bytes]:
     while chunk := read_some(descriptor):
         *whole, rest = (rest + chunk).split(b"\n")
         yield from whole
-        rest = rest[: MOST_LINE_BYTES + 1]
+        rest = rest[: MAX_LINE_BYTES + 1]
     yield rest
 
 

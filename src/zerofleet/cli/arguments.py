@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zerofleet.config import MOST_SEED
+from zerofleet.config import MAX_SEED
 from zerofleet.errors import BadText
 from zerofleet.games import Game, GameRecord, Position, get, read_games
 from zerofleet.games.formats import FORMATS
@@ -52,7 +52,7 @@ NumSeconds = Annotated[
     typer.Option("--seconds", help="Seconds per move instead; the same as ,seconds=S."),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, max=MOST_SEED, help="Seed of deals, dice, openings and search.")
+    int, typer.Option(min=0, max=MAX_SEED, help="Seed of deals, dice, openings and search.")
 ]
 NumThreads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Number of threads. Default: one per core.")
@@ -78,7 +78,7 @@ MANY_GAMES = 1_000_000
 
 
 def ask_about_many(num_games: int, is_sure: bool) -> None:
-    """Asks to confirm a very large number of games; rejects it if nobody can answer."""
+    """Asks to confirm a very large number of games; rejects it without a terminal."""
     if num_games <= MANY_GAMES or is_sure:
         return
     if not sys.stdin.isatty():

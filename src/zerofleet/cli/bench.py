@@ -24,6 +24,8 @@ def bench(
 
     core: the C++ core against other projects, installed into build/bench-peers. Takes minutes.
 
+    cluster: inference servers: games/s through one, latency, and what the wire takes.
+
     gpu: inference, self-play and training on a CUDA GPU; --list names the measurements.
 
     train: where the time of a training run goes, for each game.

@@ -9,11 +9,11 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from zerofleet.arena import gnubg
+from zerofleet.cores import cpu_info, num_cores, processor_name
 from zerofleet.errors import Unsupported
 from zerofleet.games.build import compiler_version, find_compiler
 from zerofleet.printing import size_text
 
-CPU_INFO = Path("/proc/cpuinfo")
 MEMORY_INFO = Path("/proc/meminfo")
 
 
@@ -33,7 +33,7 @@ class Finding:
 
 
 def hardware() -> list[Finding]:
-    cores = len(os.sched_getaffinity(0))
+    cores = num_cores()
     return [
         Finding("processor", processor_name()),
         Finding("cores", f"{cores} of {os.cpu_count()} may be used"),
@@ -42,26 +42,21 @@ def hardware() -> list[Finding]:
     ]
 
 
-def processor_name() -> str:
-    found = re.search(r"^model name\s*: (.+)$", text_of(CPU_INFO), re.MULTILINE)
-    return found[1] if found else platform.machine()
-
-
 def cpu_flags() -> set[str]:
-    found = re.search(r"^flags\s*: (.+)$", text_of(CPU_INFO), re.MULTILINE)
+    found = re.search(r"^flags\s*: (.+)$", cpu_info(), re.MULTILINE)
     return set(found[1].split()) if found else set()
 
 
 def memory_text() -> str:
     page_bytes = os.sysconf("SC_PAGE_SIZE")
     total = size_text(os.sysconf("SC_PHYS_PAGES") * page_bytes)
-    available = re.search(r"^MemAvailable:\s*(\d+) kB$", text_of(MEMORY_INFO), re.MULTILINE)
+    available = re.search(r"^MemAvailable:\s*(\d+) kB$", memory_info(), re.MULTILINE)
     return f"{total}, {size_text(int(available[1]) * 1024)} free" if available else total
 
 
-def text_of(path: Path) -> str:
-    """The text of a Linux /proc file; empty on other systems."""
-    return path.read_text() if path.exists() else ""
+def memory_info() -> str:
+    """The text of /proc/meminfo; empty on other systems."""
+    return MEMORY_INFO.read_text() if MEMORY_INFO.exists() else ""
 
 
 # ---- programs and libraries

@@ -38,9 +38,19 @@ def print_table(
     console = TextConsole()
     if not console.is_terminal:
         console.width = WIDTH_OFF_TERMINAL
+    console.print(table_for(console, header, rows, numbers))
+
+
+def table_for(
+    console: Console,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[str],
+) -> Table:
+    """The table that `print_table` prints."""
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for name in header:
         table.add_column(name, justify="right" if name in numbers else "left")
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    return table

@@ -13,7 +13,7 @@ from zerofleet.arena import player
 from zerofleet.cli.arguments import GameName, GameOptions, game_of
 from zerofleet.cli.play_game import AlwaysShow, Board
 from zerofleet.cli.play_record import OngoingGame, read_record
-from zerofleet.config import MOST_SEED, game_text
+from zerofleet.config import MAX_SEED, game_text
 from zerofleet.errors import Inconsistent
 from zerofleet.games import Game, absolute, is_source
 from zerofleet.games.formats.text import SEATS
@@ -45,9 +45,7 @@ def play(
     option: GameOptions = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            min=0, max=MOST_SEED, help="Seed of deal, dice and opponent. Default: random."
-        ),
+        typer.Option(min=0, max=MAX_SEED, help="Seed of deal, dice and opponent. Default: random."),
     ] = None,
     hints: Annotated[bool, typer.Option("--hints", help="Show a hint at each move.")] = False,
     thoughts: Annotated[

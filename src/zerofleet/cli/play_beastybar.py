@@ -29,7 +29,7 @@ SPECIES = {
     "snake": Species(9, 2, "sorts the queue, the strongest to the front"),
     "giraffe": Species(8, 3, "each turn: steps over the one ahead, if weaker"),
     "zebra": Species(7, 4, "hippos cannot pass it, crocodiles are stopped by it"),
-    "seal": Species(6, 2, "turns the queue round"),
+    "seal": Species(6, 2, "reverses the queue"),
     "chameleon": Species(5, 3, "does what an animal of your choice in the queue does"),
     "monkey": Species(4, 3, "with another: to the front, hippos, crocodiles flee"),
     "kangaroo": Species(3, 4, "hops over the last one or two, as you choose"),
@@ -179,7 +179,7 @@ def movement(acts_as: str, animal: str, before: list[str], after: list[str], per
     if acts_as == "snake":
         return "sorts the queue, the strongest to the front"
     if acts_as == "seal":
-        return "turns the queue round"
+        return "reverses the queue"
     if acts_as == "monkey":
         return "leads the monkeys to the front"
     passed = before[after.index(animal) : before.index(animal)]

@@ -38,7 +38,7 @@ def review(
         typer.Argument(
             metavar="FILE",
             help="A game saved by `zerofleet play` or in any format of `zerofleet convert`; or "
-            "run:NAME#ID, one of `zerofleet runs games NAME`.",
+            "run:NAME#ID, one of `zerofleet episodes list run:NAME`.",
         ),
     ],
     player: AnalysisPlayer = None,
@@ -79,7 +79,8 @@ def record_of(
         run, hash_sign, number = source.removeprefix("run:").partition("#")
         if not (run and hash_sign and number):
             raise BadText(
-                f"{source}: write run:NAME#ID; `zerofleet runs games NAME` lists the games of a run"
+                f"{source}: write run:NAME#ID; `zerofleet episodes list run:NAME` lists the games "
+                "of a run"
             )
         if read_as or only or name or option:
             raise BadText(f"--from, --only and --game cannot be used with {source}")

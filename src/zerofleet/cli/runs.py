@@ -8,7 +8,6 @@ import typer
 
 from zerofleet import metrics
 from zerofleet.cli.output import print_table
-from zerofleet.cli.runs_games import runs_games
 from zerofleet.config import read
 from zerofleet.errors import BadBytes
 from zerofleet.games import is_source
@@ -25,12 +24,8 @@ RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet 
 runs = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, remove and pack runs, and see their games. Runs are in $ZEROFLEET_RUNS, else "
-    "in ./runs.",
+    help="List, show, remove and pack runs. Runs are in $ZEROFLEET_RUNS, else in ./runs.",
 )
-
-
-runs.command("games")(runs_games)
 
 
 @runs.command("list")
@@ -122,11 +117,9 @@ def pack_run(
     """
     run = find(name)
     leave_out = old_segments(run)
-    if without_games:
-        leave_out |= set(run.episodes.glob("*"))
     if without_checkpoints:
         leave_out |= set(run.checkpoints.glob("*"))
-    list_path, *parts = pack(run, folder, max_bytes, leave_out)
+    list_path, *parts = pack(run, folder, max_bytes, leave_out, without_games)
     size_bytes = sum(path.stat().st_size for path in parts)
     say(f"packed {name}: {len(parts)} parts, {size_text(size_bytes)}")
     say(f"unpack with: {program_name()} runs unpack {list_path}")

@@ -1,110 +1,72 @@
 """zerofleet train"""
 
 import shlex
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zerofleet import metrics, plugins
-from zerofleet.cli.arguments import GameOptions, option_values
+from zerofleet.cli.arguments import GameOptions
 from zerofleet.cli.live import LiveScreen
 from zerofleet.cli.output import TextConsole, print_table
-from zerofleet.config import Config, Device, Override
-from zerofleet.errors import BadText, ZerofleetError
-from zerofleet.fleet.first_check import check_first
-from zerofleet.fleet.machine import name_and_preset
+from zerofleet.cli.train_arguments import (
+    Checks,
+    ConfigFile,
+    Device,
+    Minutes,
+    NewRun,
+    NumGames,
+    NumRows,
+    Preset,
+    Restart,
+    RunSeed,
+    Settings,
+    StartFrom,
+    Steps,
+    Track,
+    TrainedGame,
+    TrainingDevices,
+    asked_run,
+    listed,
+)
+from zerofleet.config import Config
+from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.screen import PlainScreen, Screen
-from zerofleet.metrics import Tracker
 from zerofleet.printing import say
 from zerofleet.program import program_name
 from zerofleet.report import write_report
 from zerofleet.report.data import last_of_each_opponent
-from zerofleet.runs.folder import Run, check_name, config_for
-from zerofleet.runs.game import default_name
+from zerofleet.runs.folder import Run
 
 
 def train(
-    game: Annotated[
-        str,
-        typer.Argument(
-            metavar="GAME",
-            help="connect4, gomoku, backgammon, beastybar, tictactoe, or a custom game: "
-            "file.py:Class or file.h.",
-        ),
-    ],
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="fast (two CPU cores), standard (a GPU) or production (a large GPU); most games "
-            "also have h100, h200, h200_8min, h200_long and h100_8gpu. Default: the one that fits "
-            "this machine."
-        ),
-    ] = None,
-    run: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the run. Default: GAME-PRESET.")
-    ] = None,
-    config_file: Annotated[
-        Path | None, typer.Option("--config", help="A settings file (YAML) instead of a preset.")
-    ] = None,
-    start_from: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="WEIGHTS",
-            help="Start a new run from these weights: best, run:NAME[@STEP] or file:PATH.",
-        ),
-    ] = None,
-    restart: Annotated[
-        bool,
-        typer.Option(
-            "--restart",
-            help="Start the run again at step 0: keeps its games, removes checkpoints and weights.",
-        ),
-    ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="E.g. search.num_simulations=64; may be repeated."
-        ),
-    ] = None,
+    game: TrainedGame,
+    preset: Preset = None,
+    run: NewRun = None,
+    config_file: ConfigFile = None,
+    start_from: StartFrom = None,
+    restart: Restart = False,
+    settings: Settings = None,
     option: GameOptions = None,
-    minutes: Annotated[
-        float | None, typer.Option(help="Stop after this many minutes of this session.")
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(help="Stop when the run has this many training steps.")
-    ] = None,
-    games: Annotated[
-        int | None, typer.Option(help="Stop when the run has this many games.")
-    ] = None,
-    rows: Annotated[
-        int | None, typer.Option(help="Stop when the run has this many training rows.")
-    ] = None,
-    device: Annotated[
-        Device | None, typer.Option(help="Device of the network. auto: the best available.")
-    ] = None,
+    minutes: Minutes = None,
+    steps: Steps = None,
+    games: NumGames = None,
+    rows: NumRows = None,
+    device: Device = None,
     inference_devices: Annotated[
         str | None,
         typer.Option(
             metavar="LIST", help="Inference GPUs, such as cuda:1,cuda:2. Default: --device."
         ),
     ] = None,
-    training_devices: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Training devices, such as cuda:0. Default: --device."),
-    ] = None,
+    training_devices: TrainingDevices = None,
     deterministic: Annotated[
         bool | None,
         typer.Option("--deterministic/--no-deterministic", help="Bitwise reproducible, but slow."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed of the run.")] = None,
-    checks: Annotated[
-        bool, typer.Option("--check/--no-check", help="Check a custom game before training.")
-    ] = True,
-    track: Annotated[
-        Tracker, typer.Option(help="Experiment tracker; TensorBoard events are always written.")
-    ] = "tensorboard",
+    seed: RunSeed = None,
+    checks: Checks = True,
+    track: Track = "tensorboard",
 ) -> None:
     """Train a network by self-play, or resume an existing run.
 
@@ -126,40 +88,21 @@ def train(
         "run.deterministic": deterministic,
         "run.seed": seed,
     }
-    overrides: list[str | Override] = [
-        *(settings or []),
-        *(option_of(name, value) for name, value in given.items() if value is not None),
-    ]
-    if config_file:
-        name = default_name(game, config_file.stem) if run is None else check_name(run)
-    else:
-        name, preset = name_and_preset(game, run, preset, overrides)
-    options = option_values(option)
-    checked = check_first(game, options, name, say) if checks else ""
-    config = config_for(name, game, preset, config_file, overrides, options)
+    asked = asked_run(game, preset, run, config_file, settings, given, option, checks)
 
     # Imported here: it loads torch.
     from zerofleet.fleet.api import train_run
 
     trained = train_run(
-        name, config, [track], screen_for(name, config), start_from, restart, checked=checked
+        asked.name,
+        asked.config,
+        [track],
+        screen_for(asked.name, asked.config),
+        start_from,
+        restart,
+        checked=asked.checked,
     )
     print_next_steps(trained, game)
-
-
-def option_of(setting: str, value: object) -> Override:
-    """The setting behind an option such as --minutes or --inference-devices."""
-    section, name = setting.split(".")
-    return Override((section, name), value, f"--{name.replace('_', '-')} {value}")
-
-
-def listed(option: str, names: str | None) -> list[str] | None:
-    """cuda:1,cuda:2 as a list."""
-    if names is None:
-        return None
-    if not all(names.split(",")):
-        raise BadText(f"{option} must be devices such as cuda:1,cuda:2; got {names!r}")
-    return names.split(",")
 
 
 def screen_for(name: str, config: Config) -> Screen:
@@ -168,7 +111,7 @@ def screen_for(name: str, config: Config) -> Screen:
     return LiveScreen(name, config, console) if console.is_terminal else PlainScreen()
 
 
-def print_next_steps(run: Run, game: str) -> None:
+def print_next_steps(run: Run, game: str, verb: str = "train") -> None:
     """Prints the last ratings, how to resume and play the run, and where the report is."""
     records = metrics.read(run.folder)
     ratings = last_of_each_opponent(each for each in records if each["kind"] == "rating")
@@ -188,7 +131,7 @@ def print_next_steps(run: Run, game: str) -> None:
             numbers=("games", "score", "step"),
         )
     named = "".join(f" --plugin {shlex.quote(path)}" for path in plugins.loaded())
-    say(f"resume with: {program_name()} train {game} --run {run.name}{named}")
+    say(f"resume with: {program_name()} {verb} {game} --run {run.name}{named}")
     say(f"play with:   {program_name()} play {game} --against run:{run.name}")
     try:
         say(f"report:      {write_report(run)}")

@@ -1,11 +1,19 @@
-"""The settings of a run: what can be set, presets, files, and what is set over them."""
+"""The settings of a run: their declarations, presets, files and overrides."""
 
 from zerofleet.config.core_sections import SearchConfig
-from zerofleet.config.presets import load, preset_names, presets_folder, read, trainable_games
+from zerofleet.config.presets import (
+    from_yaml,
+    load,
+    preset_names,
+    presets_folder,
+    read,
+    trainable_games,
+)
 from zerofleet.config.sections import (
-    MOST_SEED,
+    MAX_SEED,
     Config,
     Device,
+    FleetConfig,
     GameConfig,
     NetworkConfig,
     RatingConfig,
@@ -20,9 +28,10 @@ from zerofleet.config.sections import (
 from zerofleet.config.text import Override, override_of, unknown_name
 
 __all__ = [
-    "MOST_SEED",
+    "MAX_SEED",
     "Config",
     "Device",
+    "FleetConfig",
     "GameConfig",
     "NetworkConfig",
     "Override",
@@ -34,6 +43,7 @@ __all__ = [
     "StopConfig",
     "TrainConfig",
     "differences",
+    "from_yaml",
     "game_text",
     "load",
     "override_of",

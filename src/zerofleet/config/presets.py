@@ -20,6 +20,7 @@ from zerofleet.config.text import (
     Override,
     build,
     override_of,
+    parse_settings,
     put,
     read_settings,
     shown,
@@ -27,7 +28,7 @@ from zerofleet.config.text import (
     unknown_name,
 )
 from zerofleet.errors import BadText, Inconsistent, Unsupported, ZerofleetError
-from zerofleet.storage import own_folder
+from zerofleet.storage import packaged_folder
 
 CUSTOM_GAME = "custom"
 """The folder of presets that all custom games share."""
@@ -38,7 +39,7 @@ CUSTOM_GAME = "custom"
 
 def presets_folder() -> Path:
     """The folder that holds one folder of presets per game."""
-    return own_folder("configs", "configs", "presets")
+    return packaged_folder("configs", "configs", "presets")
 
 
 def preset_names(game: str) -> list[str]:
@@ -96,6 +97,11 @@ def load(
 def read(path: Path) -> Config:
     """The settings in a file, such as a run's config.yaml."""
     return build(read_settings(path), path, [])
+
+
+def from_yaml(text: str, source: str) -> Config:
+    """The settings in a text that `Config.to_yaml` wrote; errors call it by its source."""
+    return build(parse_settings(text, source), source, [])
 
 
 # ---- the game section

@@ -1,7 +1,7 @@
-"""Every setting of a run: what it is, what it may be, and what it trades.
+"""Every setting of a run: its type, bounds, default and trade-off.
 
 The core declares those of search and self-play (cpp/search/options.h, cpp/selfplay/options.h); the
-sections in core_sections.py are made from it. Sections are frozen and checked when built. No
+sections in core_sections.py are generated from it. Sections are frozen and checked when built. No
 setting is a secret: secrets come from the environment.
 """
 
@@ -17,7 +17,7 @@ from zerofleet.config.section import Section
 Device = Literal["auto", "cpu", "cuda", "mps"]
 """A device. auto: CUDA, then MPS, then CPU."""
 
-MOST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 """The largest seed."""
 
 Count = Annotated[int, Field(ge=1, le=2**32 - 2)]
@@ -100,6 +100,11 @@ class ReplayConfig(Section):
     search moved the policy, instead of uniformly. More favours what is new over the rest. Not with
     selfplay.afterstates, which has no prior policy."""
 
+    turn_ahead_weight: Annotated[float, Field(ge=1, le=1000)] = 1
+    """How much more often a row whose value target looks a turn ahead is drawn than another. Higher
+    trains more on exact expectations and less on policies. Needs selfplay.turn_ahead_probability.
+    """
+
     segment_bytes: Annotated[int, Field(ge=2**10, le=2**30)] = 2**24
     """Size of one file of the log of games. Old games are deleted by whole files: smaller keeps
     closer to the bounds, with more files."""
@@ -109,8 +114,8 @@ class ReplayConfig(Section):
     replay buffer needs. More keeps more games to look at."""
 
     fsync_interval_s: Annotated[float, Field(ge=0, le=3600)] = 2
-    """Longest time between two fsyncs of the log. Longer is faster and loses more games in a power
-    failure; a killed process loses none."""
+    """Longest time between two fsyncs of the log, and of the spool of a fleet's worker. Longer is
+    faster and loses more games in a power failure; a killed process loses none."""
 
     @model_validator(mode="after")
     def _training_can_begin(self) -> Self:
@@ -202,6 +207,60 @@ class RatingConfig(Section):
     """Simulations per move of the rated player and of start. More plays stronger and slower."""
 
 
+class FleetConfig(Section):
+    """How roles on several machines keep in step. A run in one process reads none of these."""
+
+    play_ahead_rows: CountOrZero = 1_000_000
+    """Rows that a worker plays and keeps on its disk while no trainer runs or Redis cannot be
+    reached. More uses the time, with games by older weights. 0: it pauses at once."""
+
+    max_spool_bytes: Annotated[int, Field(ge=2**20, le=2**50)] = 2**30
+    """Disk space of a worker for games that the trainer has not confirmed. At the bound it
+    pauses."""
+
+    max_backlog_bytes: Annotated[int, Field(ge=2**20, le=2**50)] = 2**29
+    """Memory of Redis for games that wait for the trainer. At the bound workers keep games on their
+    own disks. Keep it well below Redis' maxmemory."""
+
+    max_versions_behind: Count = 10
+    """Published versions that a worker may lag before it stops to load the newest."""
+
+    max_seconds_behind: Annotated[float, Field(gt=0, le=1e6)] = 120
+    """Seconds that a worker may play on after newer weights were published."""
+
+    trainer_timeout_s: Annotated[float, Field(ge=1, le=3600)] = 15
+    """Silence after which a trainer counts as away, and another may take the run over. Shorter
+    reacts sooner; longer rides out longer pauses of the network."""
+
+    pace_slack_s: Annotated[float, Field(ge=0, le=600)] = 1
+    """Seconds of self-play that workers may run ahead of replay.samples_per_row, since games and
+    the pace take time to travel. More hides slower links; less keeps the ratio closer."""
+
+    block_lease_s: Annotated[float, Field(ge=1, le=1e6)] = 600
+    """Seconds that a rater has for a block of 64 rating games before another may play it. Longer
+    suits slow players; shorter replaces a dead rater sooner."""
+
+    max_batch_rows: Annotated[int, Field(ge=1, le=2**16)] = 4096
+    """Most rows that an inference server evaluates at once, and takes in one request. More fills a
+    large GPU better and takes its memory. Workers' groups must not be larger."""
+
+    max_wait_ms: Annotated[float, Field(ge=0, le=1000)] = 2
+    """Longest time that an inference server with a batch in flight waits to merge a request with
+    others. Longer fills batches of a GPU better; shorter answers sooner."""
+
+    inference_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 5
+    """Seconds after which a worker asks another inference server. Shorter leaves a hung one sooner;
+    longer rides out a slow one."""
+
+    inference_fallback: bool = False
+    """Whether a worker evaluates by itself while no inference server answers. It then fetches all
+    weights; else it waits."""
+
+    resend_after_s: Annotated[float, Field(gt=0, le=3600)] = 30
+    """Seconds after which a worker sends a game again that the trainer has not confirmed. Shorter
+    repairs a lost Redis sooner; longer repeats less to a slow trainer."""
+
+
 class StopConfig(Section):
     """When a run ends: at whichever comes first. Where all are null, at Ctrl-C."""
 
@@ -221,7 +280,7 @@ class StopConfig(Section):
 class RunConfig(Section):
     """Seed, devices and threads."""
 
-    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 1
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 1
     """Seed of weights, games and samples. Only a deterministic run repeats with it."""
 
     deterministic: bool = False
@@ -242,8 +301,9 @@ class RunConfig(Section):
     num_threads: Annotated[int, Field(ge=0, le=4096)] = 0
     """Threads for search, inference and training together. 0: one per core."""
 
-    evaluator: Literal["auto", "torch", "onnx"] = "auto"
-    """Inference engine. auto: ONNX Runtime on a CPU, where it is faster, else torch."""
+    evaluator: Literal["auto", "torch", "onnx", "remote"] = "auto"
+    """Inference engine. auto: ONNX Runtime on a CPU, where it is faster, else torch. remote: the
+    workers of a fleet ask its inference servers; all other roles take auto."""
 
     compile_inference: bool = True
     """Compile the network for inference on a CUDA GPU: half a minute at the first start, then up to
@@ -257,6 +317,11 @@ class RunConfig(Section):
     """How many of num_threads search and evaluate on a CPU; the others train. More plays more
     games per step. 0: all but a quarter."""
 
+    @property
+    def own_evaluator(self) -> Literal["auto", "torch", "onnx"]:
+        """Of a role that evaluates by itself."""
+        return "auto" if self.evaluator == "remote" else self.evaluator
+
 
 class Config(Section):
     """All settings of a run."""
@@ -268,6 +333,7 @@ class Config(Section):
     replay: ReplayConfig = ReplayConfig()
     train: TrainConfig = TrainConfig()
     rating: RatingConfig = RatingConfig()
+    fleet: FleetConfig = FleetConfig()
     stop: StopConfig = StopConfig()
     run: RunConfig = RunConfig()
 
@@ -277,6 +343,20 @@ class Config(Section):
             raise ValueError(
                 f"replay.policy_surprise_weight ({self.replay.policy_surprise_weight}) needs "
                 "searches, and selfplay.afterstates has none; set one of them to 0 or false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _turns_ahead_are_evaluated(self) -> Self:
+        if self.selfplay.turn_ahead_probability > 0 and not self.selfplay.afterstates:
+            raise ValueError(
+                "selfplay.turn_ahead_probability "
+                f"({self.selfplay.turn_ahead_probability}) needs selfplay.afterstates=true"
+            )
+        if self.replay.turn_ahead_weight > 1 and self.selfplay.turn_ahead_probability == 0:
+            raise ValueError(
+                f"replay.turn_ahead_weight ({self.replay.turn_ahead_weight}) needs "
+                "selfplay.turn_ahead_probability above 0: there are no such rows"
             )
         return self
 
@@ -292,7 +372,7 @@ class Config(Section):
 
 def differences(old: Config, new: Config) -> dict[str, tuple[Any, Any]]:
     """The settings that differ, by full name, with their old and new values."""
-    before, after = (dict(_leaves(each.model_dump())) for each in (old, new))
+    before, after = (dict(leaves(each.model_dump())) for each in (old, new))
     names = dict.fromkeys([*before, *after])
     return {
         name: (before.get(name), after.get(name))
@@ -301,9 +381,10 @@ def differences(old: Config, new: Config) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _leaves(settings: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(settings: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value in nested sections, with its full name."""
     for name, value in settings.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{outer}{name}.")
+            yield from leaves(value, f"{outer}{name}.")
         else:
             yield f"{outer}{name}", value

@@ -124,9 +124,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
         text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadText(f"{shown(path)}: cannot be read: {error}") from None
-    settings = _parse(text, shown(path))
+    return parse_settings(text, shown(path))
+
+
+def parse_settings(text: str, source: str) -> dict[str, Any]:
+    settings = _parse(text, source)
     if not isinstance(settings, dict):
-        raise BadText(f"{shown(path)}: must hold settings by section, such as `game: …`")
+        raise BadText(f"{source}: must hold settings by section, such as `game: …`")
     return settings
 
 
@@ -152,22 +156,22 @@ def put(settings: dict[str, Any], override: Override) -> None:
 # ---- validation
 
 
-def build(settings: dict[str, Any], path: Path, given: Sequence[Override]) -> Config:
+def build(settings: dict[str, Any], source: Path | str, given: Sequence[Override]) -> Config:
     """The validated settings, or an error that locates the first fault."""
     try:
         return Config.model_validate(settings)
     except ValidationError as error:
         fault = error.errors()[0]
         place = tuple(str(part) for part in fault["loc"])
-        raise BadText(f"{source_of(place, path, given)}: {_explained(fault, place)}") from None
+        raise BadText(f"{source_of(place, source, given)}: {_explained(fault, place)}") from None
 
 
-def source_of(place: tuple[str, ...], path: Path, given: Sequence[Override]) -> str:
+def source_of(place: tuple[str, ...], otherwise: Path | str, given: Sequence[Override]) -> str:
     """The source that last set the setting at a place, or one below it."""
     for override in reversed(given):
         if all(a == b for a, b in zip(override.place, place, strict=False)):
             return override.source
-    return shown(path)
+    return shown(otherwise) if isinstance(otherwise, Path) else otherwise
 
 
 def _explained(fault: ErrorDetails, place: tuple[str, ...]) -> str:

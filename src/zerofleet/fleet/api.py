@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from zerofleet import games, nets
@@ -20,11 +20,13 @@ from zerofleet.fleet.machine import name_and_preset
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.games import Game
 from zerofleet.infer.load import network_of, weights_named
-from zerofleet.metrics import Tracker, open_sinks
+from zerofleet.metrics import Sink, Tracker, open_sinks
 from zerofleet.nets import NetworkSpec
 from zerofleet.runs.folder import Run, config_for, create_or_open, run_names
 from zerofleet.training import LossTerm, find_loss_terms, register_loss_term
 from zerofleet.weights import Weights, WeightsStore
+
+TrainBy = Callable[[Config, Run, Sequence[Sink], Screen, Callbacks], None]
 
 
 def train(
@@ -120,13 +122,20 @@ def train_run(
     restart: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
     checked: str = "",
+    train_by: TrainBy | None = None,
 ) -> Run:
     """Creates or opens a run and trains it. It always writes TensorBoard events.
 
     `checked` is the digest of the custom game that zerofleet.fleet.first_check has passed.
+    `train_by` trains from the games of a fleet; None: in this process alone.
     """
     # A run cannot change its network, so a bad one is rejected before the run exists; so are
     # missing devices, unknown opponents and inconsistent settings.
+    if train_by is None and config.run.evaluator == "remote":
+        raise Inconsistent(
+            "run.evaluator=remote is for the workers of a fleet (zerofleet trainer, worker and "
+            "inference); a run in one process evaluates by itself: use auto"
+        )
     plan_devices(config)
     refuse_measured_size(config)
     game = games.get(config.game.name, **config.game.options)
@@ -154,7 +163,7 @@ def train_run(
         sinks = open_sinks(
             ["tensorboard", *trackers], run.folder, run.name, run.facts.id, config.model_dump()
         )
-        train_here(config, run, sinks, screen, callbacks)
+        (train_by or train_here)(config, run, sinks, screen, callbacks)
     return run
 
 

@@ -7,23 +7,24 @@ run alternates them in lockstep, in one thread. An existing run resumes from its
 checkpoint.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from zerofleet import _core, games
+from zerofleet.bus import Sender
 from zerofleet.config import Config
 from zerofleet.fleet.callbacks import NO_CALLBACKS, CallbackRaised, Callbacks
 from zerofleet.fleet.hardware import short_switch_interval
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
+from zerofleet.fleet.status import SelfPlayTotals, totals_of_threads
 from zerofleet.infer import Evaluator, make_pipeline
 from zerofleet.metrics import Sink
 from zerofleet.runs.folder import Run, keep_settings
+from zerofleet.selfplay.outbox import DirectOutbox
 from zerofleet.selfplay.worker import WeightsFeed, Worker
 from zerofleet.training import NotFinite, ProcessLost
 
-STATUS_INTERVAL_S = 5.0
 MAX_WORKERS = 1 << 16
 
 
@@ -63,34 +64,28 @@ def train_concurrently(session: Session) -> None:
         return  # nothing to train, so nothing to compile
     if session.compiles:
         session.screen.say("compiling for the GPU: a minute or two, less next time")
-    loop, rater, bus = session.loop, session.rater, session.bus
+    loop, bus = session.loop, session.bus
     loop.compile_ahead()
     with playing_workers(session) as workers:
-        status_at_s = time.monotonic()
-        while not bus.stopping and (progress := session.stop.progress()) < 1:
-            loop.take_in(bus.receive_episodes())
-            if loop.wait_to_train(timeout_s=0.05):
-                loop.step(progress)
-            rating_is_due = rater.is_due()
-            if rating_is_due or loop.checkpoint_is_due():
-                loop.save()
-            if rating_is_due:
-                rater.start(loop.step_count, loop.trainer.copy_ema())
-            if time.monotonic() - status_at_s >= STATUS_INTERVAL_S:
-                status_at_s = time.monotonic()
-                session.write_status(workers)
+        session.train_until_stop(
+            session.rater,
+            lambda: totals_of_threads(workers),
+            on_turn=lambda trained: loop.take_in(bus.receive_episodes()),
+        )
     loop.report()  # raises now if a step was not finite
-    session.write_status(workers)
+    session.write_status(totals_of_threads(workers))
 
 
 @contextmanager
 def playing_workers(session: Session) -> Iterator[list[Worker]]:
     """Workers play inside this context; on exit all their finished episodes are logged."""
-    feed = WeightsFeed(session.bus, session.loop.step_count, session.fail)
+    feed = WeightsFeed(
+        session.bus, session.loop.step_count, lambda: session.bus.stopping, session.fail
+    )
     workers = [make_worker(session, feed, number) for number in range(session.plan.num_workers)]
     roles: list[WeightsFeed | Worker] = [feed, *workers]
     session.loop.set_pace()
-    session.write_status(workers)
+    session.write_status(totals_of_threads(workers))
     for role in roles:
         role.start()
     try:
@@ -107,7 +102,10 @@ def playing_workers(session: Session) -> Iterator[list[Worker]]:
 def make_worker(session: Session, feed: WeightsFeed, number: int) -> Worker:
     """A worker with the current weights, not yet started."""
     config, devices = session.config, session.devices.inference
-    worker_id = session.loop.counters.num_starts * MAX_WORKERS + number
+    incarnation = session.loop.counters.num_starts * MAX_WORKERS + number
+    evaluator = session.make_evaluator(
+        devices[number % len(devices)], compiles=config.run.compile_inference
+    )
     driver = _core.SelfPlay(
         session.game,
         config.for_core(),
@@ -116,14 +114,13 @@ def make_worker(session: Session, feed: WeightsFeed, number: int) -> Worker:
         session.plan.search,
         None,
         config.run.seed,
-        worker_id,
+        incarnation,
         session.cache,
-    )
-    evaluator = session.make_evaluator(
-        devices[number % len(devices)], compiles=config.run.compile_inference
+        evaluator.version,
     )
     pipeline = make_pipeline(evaluator, session.num_groups, session.games_per_group)
-    return Worker(worker_id, driver, pipeline, session.bus, feed, session.fail)
+    outbox = DirectOutbox(session.bus, Sender(f"worker-{number}", incarnation))
+    return Worker(driver, pipeline, outbox, feed, lambda: session.bus.stopping, session.fail)
 
 
 # ---- lockstep
@@ -135,7 +132,7 @@ def train_in_lockstep(session: Session) -> None:
     evaluator = session.make_evaluator(session.devices.inference[0])
     train_allowed_steps(session)  # the rest of a round that an error interrupted
     evaluator.load(loop.trainer.ema, loop.step_count)
-    while not session.bus.stopping and session.stop.progress() < 1:
+    while not session.stopping and session.stop.progress() < 1:
         episodes = play_round(session, evaluator)
         if episodes is None:
             return  # stopped mid-round: a resumed run replays the round
@@ -143,7 +140,7 @@ def train_in_lockstep(session: Session) -> None:
         loop.counters.num_rounds += 1
         train_allowed_steps(session)
         loop.report()
-        session.write_status([])
+        session.write_status(SelfPlayTotals())
         evaluator.load(loop.trainer.ema, loop.step_count)
         if loop.checkpoint_is_due() or loop.step_count == 0:
             loop.save()
@@ -171,10 +168,11 @@ def play_round(session: Session, evaluator: Evaluator) -> list[bytes] | None:
         None,
         session.config.run.seed,
         session.loop.counters.num_rounds,
+        version=evaluator.version,
     )
     finished: dict[int, bytes] = {}
     while len(finished) < num_games:
-        if session.bus.stopping:
+        if session.stopping:
             return None
         batch = driver.next_batch(0)
         if batch is not None:

@@ -37,7 +37,7 @@ def games_per_group(
     refuse_measured_size(config)
     if config.selfplay.games_per_group:
         return config.selfplay.games_per_group
-    found = calibrate(game, network, config.run.evaluator, device)
+    found = calibrate(game, network, config.run.own_evaluator, device)
     if plan.search == 0:  # one thread alternates search and inference, so neither starves
         size = found.size_for()
         say(f"games per group: {size:,} ({found})")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from zerofleet.config import Config, RunConfig
+from zerofleet.cores import num_cores
 from zerofleet.errors import BadText, Inconsistent, TooLarge, Unsupported
 from zerofleet.games import Game
 from zerofleet.infer import pick_device
@@ -139,7 +140,7 @@ def plan_threads(
 
     A game written in Python is searched by the thread that moves its batches.
     """
-    total = settings.num_threads or len(os.sched_getaffinity(0))
+    total = settings.num_threads or num_cores()
     if device == "cpu":
         playing = settings.inference_threads or max(1, total - max(1, total // 4))
         return ThreadPlan(playing, 0, max(1, (total - playing) // num_training))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from zerofleet.config import Override, override_of, preset_names
+from zerofleet.cores import num_cores
 from zerofleet.runs.folder import check_name, run_names
 from zerofleet.runs.game import default_name
 
@@ -31,17 +32,21 @@ class Machine:
         return f"{self.num_gpus} {self.gpu_name} ({memory}) and {cores}"
 
 
+def memory_bytes() -> int:
+    """Physical memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def this_machine(device: str = "auto") -> Machine:
     """The machine as seen by a run with this run.device."""
     # Imported here: it loads torch.
     from zerofleet.infer.devices import count_devices, gpu_name_and_memory, pick_device
 
-    num_cores = len(os.sched_getaffinity(0))
     picked = pick_device(device)
     if picked.type != "cuda":
-        return Machine(picked.type, num_cores)
-    gpu_name, memory_bytes = gpu_name_and_memory(picked)
-    return Machine(picked.type, num_cores, gpu_name, count_devices("cuda"), memory_bytes)
+        return Machine(picked.type, num_cores())
+    gpu_name, gpu_bytes = gpu_name_and_memory(picked)
+    return Machine(picked.type, num_cores(), gpu_name, count_devices("cuda"), gpu_bytes)
 
 
 def fitting_preset(machine: Machine) -> str:

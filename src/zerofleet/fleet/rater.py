@@ -1,18 +1,19 @@
-"""The rater role: measures the strength of weights by matches against fixed opponents.
+"""Ratings of a run: matches of its weights against fixed opponents.
 
 While a run trains, a background thread rates the weights of a checkpoint; the final rating runs in
 the caller's thread. Each result is a metrics record of kind "rating" and is also stored beside its
-weights.
+weights. `OwnMatches` plays in this process; zerofleet.fleet.rating_blocks has raters play.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from zerofleet import arena
+from zerofleet.arena import Match
 from zerofleet.arena.players import player_maker
 from zerofleet.arena.ratings import START
 from zerofleet.arena.search_players import SearchPlayer
@@ -25,21 +26,49 @@ from zerofleet.runs.folder import Run
 from zerofleet.storage import Disk
 from zerofleet.weights import WeightsStore
 
+OnGames = Callable[[int, str, int, int], None]
+"""Called with the rated step, an opponent, the number of finished games and of all games. Raises
+Interrupted."""
+
+Results = Iterator[tuple[int, str, Match]]
+"""Rated step, opponent and match, as matches finish."""
+
 
 class Interrupted(Exception):
-    """A match was abandoned because the run stops."""
+    """A rating was abandoned because the run stops, or another took its place."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """Weights to rate. They are in the run folder too, under their step."""
+
+    step: int
+    state: dict[str, Any]
+    num_games: int
+    """Against each opponent."""
+    in_background: bool
+    """While the run trains."""
+
+
+class Matches(Protocol):
+    """Who plays the games of ratings, one rating at a time."""
+
+    def play(self, rating: Rating, on_games: OnGames) -> Results:
+        """Plays every opponent."""
+
+    def resume(self, on_games: OnGames) -> Results:
+        """Finishes what an earlier session of the run left unfinished."""
+
+    def is_stalled(self, after_s: float) -> bool:
+        """Whether nothing was played for so long that another rating should take the place."""
 
 
 @dataclass(kw_only=True)
 class Rater:
-    """Rates weights against the configured opponents, whose networks run on `device` too."""
+    """Rates weights when they are due, and records the results."""
 
-    run: Run
-    game: Game
+    matches: Matches
     config: Config
-    evaluator: Evaluator
-    """Evaluates for the rated weights; not shared."""
-    device: str
     weights: WeightsStore
     metrics: MetricsLog
     disk: Disk
@@ -51,31 +80,41 @@ class Rater:
         self._rated_at_s = self.started_s
         self._thread: threading.Thread | None = None
         self._is_interrupted = False
-        # Create all players now: an unknown one is rejected before hours of training, and torch
-        # cannot export or capture a network while another thread trains one.
-        self._opponents = {text: self._maker_of(text) for text in self._known_opponents()}
+        self.last_step = 0
+        """The step that was rated last in this session."""
+        self.last_scores: dict[str, float] = {}
+        """The last score of this session against each opponent."""
 
     def is_due(self) -> bool:
-        """Whether the interval has passed and no rating is in flight."""
+        """Whether the interval has passed and no rating is in flight, or only a stalled one."""
         settings = self.config.rating
         if not (settings.interval_minutes and settings.games and settings.opponents):
             return False
-        waited_min = (time.monotonic() - self._rated_at_s) / 60
-        return waited_min >= settings.interval_minutes and not (
-            self._thread and self._thread.is_alive()
+        interval_s = 60 * settings.interval_minutes
+        if time.monotonic() - self._rated_at_s < interval_s:
+            return False
+        in_flight = self._thread is not None and self._thread.is_alive()
+        return not in_flight or self.matches.is_stalled(interval_s)
+
+    def start(self, step: int, state: dict[str, Any]) -> None:
+        """Rates weights in a background thread. A stalled rating is given up."""
+        self.interrupt()
+        self.join()
+        self._rated_at_s = time.monotonic()
+        self._start(
+            partial(self._rate, Rating(step, state, self.config.rating.games, in_background=True))
         )
 
-    def start(self, version: int, state: dict[str, Any]) -> None:
-        """Rates weights in a background thread."""
-        self._rated_at_s = time.monotonic()
-        self.disk.write(lambda: self.weights.keep(version))
-        self._thread = threading.Thread(
-            target=self._rate_guarded, args=(version, state), name="rater", daemon=True
-        )
-        self._thread.start()
+    def resume(self) -> None:
+        """Finishes in a background thread what an earlier session left unfinished."""
+        self._start(lambda: self._record_all(self.matches.resume(self._show)))
+
+    def rate(self, step: int, state: dict[str, Any], num_games: int) -> None:
+        """Plays every opponent. An interrupt keeps the results so far."""
+        self._rate(Rating(step, state, num_games, in_background=False))
 
     def interrupt(self) -> None:
-        """Abandons the match in flight, in any thread. Safe in a signal handler."""
+        """Abandons the matches in flight, in any thread. Safe in a signal handler."""
         self._is_interrupted = True
 
     def join(self) -> None:
@@ -84,73 +123,112 @@ class Rater:
             self._thread.join()
         self._is_interrupted = False
 
-    def rate(
-        self,
-        version: int,
-        state: dict[str, Any],
-        num_games: int,
-        num_threads: int | None = None,
-    ) -> None:
-        """Plays every opponent. An interrupt keeps the results so far."""
-        self.disk.write(lambda: self.weights.keep(version))
-        evaluator = self.evaluator
-        evaluator.load(state, version)
-        name = f"step {version}"
-        for opponent, make_opponent in self._opponents.items():
+    def _start(self, work: Callable[[], None]) -> None:
+        def guarded() -> None:
             try:
-                found = arena.match(
-                    self.game,
-                    lambda: SearchPlayer(name, evaluator, self.config.rating.simulations),
-                    make_opponent,
-                    num_games=num_games,
-                    seed=self.config.run.seed + version,
-                    num_threads=num_threads,
-                    on_progress=self._progress_of(version, opponent),
-                )
-            except Interrupted:
-                break
-            finally:
-                self.screen.show_doing("")
-            low, high = found.interval
-            result: dict[str, Value] = {
-                "opponent": opponent,
-                "games": found.num_games,
-                "score": found.score,
-                "low": low,
-                "high": high,
-                "points": found.points.mean,
-                "pairs": found.pair_counts,
-                "simulations": self.config.rating.simulations,
-                "elapsed_s": round(time.monotonic() - self.started_s, 1),
-            }
-            self.metrics.append("rating", version, result)
-            self.disk.write(partial(self.weights.add_rating, version, result))
+                work()
+            except BaseException as fault:
+                self.on_fault(fault)
 
-    def _rate_guarded(self, version: int, state: dict[str, Any]) -> None:
+        self._thread = threading.Thread(target=guarded, name="rater", daemon=True)
+        self._thread.start()
+
+    def _rate(self, rating: Rating) -> None:
+        self.disk.write(lambda: self.weights.keep(rating.step))
+        self._record_all(self.matches.play(rating, self._show))
+
+    def _record_all(self, results: Results) -> None:
         try:
-            self.rate(version, state, self.config.rating.games, num_threads=1)
-        except BaseException as fault:
-            self.on_fault(fault)
+            for step, opponent, found in results:
+                self._record(step, opponent, found)
+        except Interrupted:
+            return
+        finally:
+            self.screen.show_doing("")
 
-    def _known_opponents(self) -> list[str]:
-        """The configured opponents, without `start` if the weights of step 0 are gone."""
-        opponents = list(dict.fromkeys(self.config.rating.opponents))
-        if START in opponents and 0 not in self.weights.versions():
-            self.screen.say(f"ratings skip {START}: the weights of step 0 are gone")
-            opponents.remove(START)
-        return opponents
+    def _record(self, step: int, opponent: str, found: Match) -> None:
+        low, high = found.interval
+        result: dict[str, Value] = {
+            "opponent": opponent,
+            "games": found.num_games,
+            "score": found.score,
+            "low": low,
+            "high": high,
+            "points": found.points.mean,
+            "pairs": found.pair_counts,
+            "simulations": self.config.rating.simulations,
+            "elapsed_s": round(time.monotonic() - self.started_s, 1),
+        }
+        self.last_step, self.last_scores = step, self.last_scores | {opponent: found.score}
+        self.metrics.append("rating", step, result)
+        self.disk.write(lambda: self.weights.add_rating(step, result))
 
-    def _maker_of(self, opponent: str) -> Callable[[], arena.Player]:
-        if opponent == START:
-            opponent = f"run:{self.run.name}@0,sims={self.config.rating.simulations}"
-        return player_maker(self.game, opponent, self.device)
+    def _show(self, step: int, opponent: str, num_done: int, num_games: int) -> None:
+        if self._is_interrupted:
+            raise Interrupted
+        self.screen.show_doing(
+            f"rating step {step:,} against {opponent}: {num_done} of {num_games} games"
+        )
 
-    def _progress_of(self, version: int, opponent: str) -> Callable[[int, int], None]:
-        def show(num_done: int, num_games: int) -> None:
-            if self._is_interrupted:
-                raise Interrupted
-            self.screen.show_doing(
-                f"rating step {version:,} against {opponent}: {num_done} of {num_games} games"
+
+class OwnMatches:
+    """Plays in this process: all blocks of a match, one after another or in threads."""
+
+    def __init__(
+        self,
+        run: Run,
+        game: Game,
+        config: Config,
+        evaluator: Evaluator,
+        device: str,
+        opponents: Sequence[str],
+    ) -> None:
+        """`evaluator` is for the rated weights and not shared; opponents' networks run on `device`
+        too."""
+        self._game = game
+        self._settings = config.rating
+        self._seed = config.run.seed
+        self._num_threads = config.run.num_threads or None
+        self._evaluator = evaluator
+        start = f"run:{run.name}@0,sims={self._settings.simulations}"
+        # Create all players now: an unknown one is rejected before hours of training, and torch
+        # cannot export or capture a network while another thread trains one.
+        self._opponents = {
+            text: player_maker(game, start if text == START else text, device) for text in opponents
+        }
+
+    def play(self, rating: Rating, on_games: OnGames) -> Results:
+        self._evaluator.load(rating.state, rating.step)
+        name = f"step {rating.step}"
+        for opponent, make_opponent in self._opponents.items():
+            found = arena.match(
+                self._game,
+                lambda: SearchPlayer(name, self._evaluator, self._settings.simulations),
+                make_opponent,
+                num_games=rating.num_games,
+                seed=match_seed(self._seed, rating.step),
+                num_threads=1 if rating.in_background else self._num_threads,
+                on_progress=partial(on_games, rating.step, opponent),
             )
+            yield rating.step, opponent, found
 
-        return show
+    def resume(self, on_games: OnGames) -> Results:
+        """Nothing: whoever interrupts a rating in this process abandons it."""
+        return iter(())
+
+    def is_stalled(self, after_s: float) -> bool:
+        return False
+
+
+def match_seed(run_seed: int, step: int) -> int:
+    """The seed of the matches that rate the weights of a step."""
+    return run_seed + step
+
+
+def known_opponents(config: Config, weights: WeightsStore, say: Callable[[str], None]) -> list[str]:
+    """The configured opponents, without `start` if the weights of step 0 are gone."""
+    opponents = list(dict.fromkeys(config.rating.opponents))
+    if START in opponents and 0 not in weights.versions():
+        say(f"ratings skip {START}: the weights of step 0 are gone")
+        opponents.remove(START)
+    return opponents

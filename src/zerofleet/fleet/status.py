@@ -1,16 +1,75 @@
 """The status record of a run, written every few seconds."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
-from zerofleet.infer.devices import GpuGauge
+from zerofleet.bus import RoleEntry
 from zerofleet.replay import Replay
 from zerofleet.selfplay.worker import Worker
-from zerofleet.training import TrainingLoop
+
+if TYPE_CHECKING:
+    from zerofleet.infer.devices import GpuGauge
+    from zerofleet.training import TrainingLoop
+
+
+@dataclass(frozen=True)
+class SelfPlayTotals:
+    """What the workers of a run have done in this session, all together. Seconds are sums over
+    their threads."""
+
+    simulations: float = 0
+    inferences: float = 0
+    batches: float = 0
+    rows_computed: float = 0
+    device_busy_s: float = 0
+    device_queue_s: float = 0
+    inference_s: float = 0
+    search_s: float = 0
+    waiting_to_play_s: float = 0
+
+
+def totals_of_threads(workers: Sequence[Worker]) -> SelfPlayTotals:
+    return SelfPlayTotals(
+        simulations=sum(worker.counts().num_simulations for worker in workers),
+        inferences=sum(worker.times.num_inferences for worker in workers),
+        batches=sum(worker.pipeline.counts.num_batches for worker in workers),
+        rows_computed=sum(worker.pipeline.counts.num_computed for worker in workers),
+        device_busy_s=sum(worker.pipeline.counts.busy_s for worker in workers),
+        device_queue_s=sum(worker.pipeline.counts.queued_s for worker in workers),
+        inference_s=sum(worker.times.inference_s for worker in workers),
+        search_s=sum(worker.times.waiting_for_search_s for worker in workers),
+        waiting_to_play_s=sum(worker.times.waiting_for_trainer_s for worker in workers),
+    )
+
+
+NAMES = [field.name for field in fields(SelfPlayTotals)]
+"""Of the counters of a worker that its trainer adds up."""
+
+
+class RegistryTotals:
+    """Totals of workers that come and go, from what they write into the registry.
+
+    A worker's counters begin at 0 with each of its starts; what it has done before it left stays
+    counted.
+    """
+
+    def __init__(self) -> None:
+        self._sums = dict.fromkeys(NAMES, 0.0)
+        self._last: dict[tuple[str, float], Mapping[str, float]] = {}
+
+    def update(self, roles: Sequence[RoleEntry]) -> SelfPlayTotals:
+        for role in roles:
+            if role.kind == "worker":
+                before = self._last.get((role.id, role.started), {})
+                for name in NAMES:
+                    self._sums[name] += max(0, role.counters.get(name, 0) - before.get(name, 0))
+                self._last[role.id, role.started] = role.counters
+        return SelfPlayTotals(**self._sums)
 
 
 def status_values(
-    elapsed_s: float, loop: TrainingLoop, workers: Sequence[Worker], max_plies: int
+    elapsed_s: float, loop: "TrainingLoop", played: SelfPlayTotals, max_plies: int
 ) -> dict[str, Any]:
     """Games, rows and samples count over the whole run, everything else over this session. Seconds
     are sums over the threads of a role."""
@@ -22,15 +81,7 @@ def status_values(
         "buffer_rows": len(loop.replay.buffer),
         "samples": limiter.state.num_samples,
         "loss": loop.last_losses.get("loss"),
-        "simulations": sum(worker.counts().num_simulations for worker in workers),
-        "inferences": sum(worker.times.num_inferences for worker in workers),
-        "batches": sum(worker.pipeline.counts.num_batches for worker in workers),
-        "rows_computed": sum(worker.pipeline.counts.num_computed for worker in workers),
-        "device_busy_s": sum(worker.pipeline.counts.busy_s for worker in workers),
-        "device_queue_s": sum(worker.pipeline.counts.queued_s for worker in workers),
-        "inference_s": sum(worker.times.inference_s for worker in workers),
-        "search_s": sum(worker.times.waiting_for_search_s for worker in workers),
-        "waiting_to_play_s": sum(worker.times.waiting_for_trainer_s for worker in workers),
+        **asdict(played),
         "training_s": loop.times.training_s,
         "intake_s": loop.times.intake_s,
         "waiting_to_train_s": loop.times.waiting_for_games_s,
@@ -59,7 +110,7 @@ def stall_text(replay: Replay, max_plies: int) -> str:
     return f"training waits for {limiter.rows_missing:,} more rows{why}"
 
 
-def gpu_values(gauges: Sequence[GpuGauge]) -> dict[str, Any]:
+def gpu_values(gauges: Sequence["GpuGauge"]) -> dict[str, Any]:
     """Totals over all GPUs, with their mean utilisation; empty if no driver reports any."""
     figures = [each for gauge in gauges if (each := gauge.read())]
     if not figures:

@@ -1,8 +1,10 @@
 """Games by name: built-in ones, and custom ones by path or module."""
 
+from collections.abc import Mapping
+
 from zerofleet import _core
 from zerofleet._core import Game, OptionSpec
-from zerofleet.errors import BadText
+from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games.sources import from_source, is_source
 
 
@@ -29,6 +31,21 @@ def get(name: str, /, **options: int | str) -> Game:
     return _core.make_game(
         as_utf8(name), [(as_utf8(option), as_utf8(str(value))) for option, value in options.items()]
     )
+
+
+def built_in_or_given(name: str, options: Mapping[str, str], given: Game | None) -> Game:
+    """The built-in game that a file names; else the custom game that the caller gives.
+
+    A file never chooses code to load.
+    """
+    if name in names():
+        game = get(name, **options)
+        if given is not None and game != given:
+            raise Inconsistent(f"it is a game of {game!r}, not of {given!r}")
+        return game
+    if given is None or given.name in names():
+        raise BadText(f"it is a game of {name}, which is not built in; name that game to read it")
+    return given
 
 
 def as_utf8(text: str) -> str:

@@ -4,7 +4,7 @@
     zf.search.analyse(position, evaluator)
     evaluator.load(state, version=7)
 
-torch is imported by what needs it alone; OnnxEvaluator does not.
+torch is imported only where it is needed; OnnxEvaluator and RemoteEvaluator do not need it.
 """
 
 from importlib import import_module

@@ -1,9 +1,9 @@
 """Measures which batch size suits a network on a device.
 
-Throughput grows with the batch size, up to a point; beyond it games only take longer: twice as many
-at once, each twice as slow. So the size doubles as long as that gains enough, and not beyond the
-throughput of search. Measurements are kept in the cache folder for later starts with the same
-network and device.
+Throughput grows with the batch size up to a point; beyond it games only take longer: twice as many
+concurrent games, each twice as slow. So the size doubles as long as throughput gains enough, and
+not beyond the throughput of search. Measurements are kept in the cache folder for later starts with
+the same network and device.
 
 Shapes: B rows of a batch, N bytes of an observation.
 """

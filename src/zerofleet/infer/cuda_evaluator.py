@@ -47,17 +47,22 @@ class CudaEvaluator:
     """
 
     def __init__(
-        self, network: Network, device: torch.device, version: int = 0, compiles: bool = True
+        self,
+        network: Network,
+        device: torch.device,
+        version: int = 0,
+        compiles: bool = True,
+        dtype: torch.dtype = torch.bfloat16,
     ) -> None:
         use_tf32()  # beside bfloat16, float32 needs no more than TF32 precision
         self.device = device
         self._compiles = compiles
-        self._weights = GpuWeights(network, device, version)
-        self._slots = [PinnedRows(MIN_SIZE, network.spec)]
+        self._weights = GpuWeights(network, device, version, dtype)
+        self._slots = [HostRows(MIN_SIZE, network.spec)]
         self._stream = CudaStream(
             self._weights, self._slots, GpuClock(device), MIN_SIZE, self._weights
         )
-        self._stream.captured(MIN_SIZE)
+        self._stream.prepared(MIN_SIZE)
         self._calling = threading.Lock()
 
     @property
@@ -71,7 +76,7 @@ class CudaEvaluator:
         try:
             with self._calling:
                 if num_rows > len(self._slots[0].observations):
-                    self._slots[0] = PinnedRows(self._stream.size_for(num_rows), self._weights.spec)
+                    self._slots[0] = HostRows(self._stream.size_for(num_rows), self._weights.spec)
                 self._stream.start(0, rows_BN)
                 finished = self._stream.finish()
                 return finished.policy_logits_BA.copy(), finished.outcomes_BO.copy()
@@ -82,39 +87,46 @@ class CudaEvaluator:
         self._weights.load(state, version)
 
     def pipeline(
-        self, num_slots: int, rows_per_slot: int, num_streams: int = NUM_STREAMS
+        self,
+        num_slots: int,
+        rows_per_slot: int,
+        num_streams: int = NUM_STREAMS,
+        *,
+        captures: bool = True,
+        pins: bool = True,
     ) -> Pipeline:
         """For batches of at most `rows_per_slot`, most of them full.
 
-        Ready when it returns, after half a minute if it has to compile.
+        Ready when it returns, after half a minute if it has to compile. Without `captures` each
+        kernel is launched by itself, without `pins` host memory is pageable: both are slower.
         """
         spec, clock = self._weights.spec, GpuClock(self.device)
         try:
             forward = compiled(self._weights.__call__) if self._compiles else self._weights
-            slots = [PinnedRows(rows_per_slot, spec) for _ in range(num_slots)]
+            slots = [HostRows(rows_per_slot, spec, pins) for _ in range(num_slots)]
             streams = [
-                CudaStream(self._weights, slots, clock, rows_per_slot, forward)
+                CudaStream(self._weights, slots, clock, rows_per_slot, forward, captures)
                 for _ in range(num_streams)
             ]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about kernels that the compiler did not try
                 for stream in streams:
-                    stream.captured(rows_per_slot)
+                    stream.prepared(rows_per_slot)
         except torch.OutOfMemoryError as error:
             raise out_of_memory(self.device, rows_per_slot) from error
         return Pipeline(self, streams)
 
 
-class PinnedRows:
-    """Pinned host memory for one batch and its outputs."""
+class HostRows:
+    """Host memory for one batch and its outputs, pinned unless `pins` is off."""
 
-    def __init__(self, num_rows: int, spec: NetworkSpec) -> None:
+    def __init__(self, num_rows: int, spec: NetworkSpec, pins: bool = True) -> None:
         self.observations = torch.zeros(
-            num_rows, spec.observation_bytes, dtype=torch.uint8, pin_memory=True
+            num_rows, spec.observation_bytes, dtype=torch.uint8, pin_memory=pins
         )
         self.outputs = (
-            torch.zeros(num_rows, spec.num_actions, pin_memory=True),
-            torch.zeros(num_rows, spec.num_outcomes, pin_memory=True),
+            torch.zeros(num_rows, spec.num_actions, pin_memory=pins),
+            torch.zeros(num_rows, spec.num_outcomes, pin_memory=pins),
         )
 
     def arrays(self, num_rows: int) -> tuple[Rows, Rows]:
@@ -150,20 +162,39 @@ class Captured:
     observations_SN: Tensor
     outputs: tuple[Tensor, Tensor]
 
+    def launch(self) -> tuple[Tensor, Tensor]:
+        """The outputs, on the current stream; the next launch overwrites them."""
+        self.graph.replay()
+        return self.outputs
+
+
+@dataclass(frozen=True)
+class Eager:
+    """The same without a graph: one launch per kernel."""
+
+    forward: Forward
+    observations_SN: Tensor
+
+    @torch.no_grad()
+    def launch(self) -> tuple[Tensor, Tensor]:
+        return self.forward(self.observations_SN)
+
 
 class CudaStream:
     """One batch at a time; several streams share a GPU, the weights, and the slots' memory.
 
-    `forward_full` computes batches of `full_size`, the plain weights all others.
+    `forward_full` computes batches of `full_size`, the plain weights all others; from graphs unless
+    `captures` is off.
     """
 
     def __init__(
         self,
         weights: GpuWeights,
-        slots: list[PinnedRows],
+        slots: list[HostRows],
         clock: GpuClock,
         full_size: int,
         forward_full: Forward,
+        captures: bool = True,
     ) -> None:
         # Ahead of a trainer on the same GPU, whose stream has priority 0.
         self.stream = torch.cuda.Stream(weights.device, priority=-1)  # type: ignore[no-untyped-call]
@@ -172,43 +203,47 @@ class CudaStream:
         self._clock = clock
         self._full_size = full_size
         self._forward_full = forward_full
-        self._captured: dict[int, Captured] = {}
+        self._captures = captures
+        self._prepared: dict[int, Captured | Eager] = {}
         weights.read_on(self.stream)
 
-    def start(self, slot: int, observations_BN: Observations) -> None:
-        num_rows, rows = len(observations_BN), self._slots[slot]
+    def start(self, slot: int, *parts_BN: Observations) -> None:
+        num_rows, rows = sum(map(len, parts_BN)), self._slots[slot]
         size = self.size_for(num_rows)
-        captured = self.captured(size)
-        np.copyto(rows.observations.numpy()[:num_rows], observations_BN)
+        prepared = self.prepared(size)
+        np.concatenate(parts_BN, out=rows.observations.numpy()[:num_rows])
         begin, end = blocking_event(timed=True), blocking_event(timed=True)
         with self._weights.lock, torch.cuda.stream(self.stream):
             begin.record()
-            captured.observations_SN[:num_rows].copy_(
+            prepared.observations_SN[:num_rows].copy_(
                 rows.observations[:num_rows], non_blocking=True
             )
-            captured.graph.replay()
-            for pinned, output in zip(rows.outputs, captured.outputs, strict=True):
-                pinned[:num_rows].copy_(output[:num_rows], non_blocking=True)
+            for on_host, output in zip(rows.outputs, prepared.launch(), strict=True):
+                on_host[:num_rows].copy_(output[:num_rows], non_blocking=True)
             end.record()
-        self._in_flight = (rows, num_rows, size, begin, end)
+            version = self._weights.version
+        self._in_flight = (rows, num_rows, size, begin, end, version)
+
+    def wait(self, timeout_s: float) -> bool:
+        return True
 
     def finish(self) -> Finished:
-        rows, num_rows, size, begin, end = self._in_flight
+        rows, num_rows, size, begin, end, version = self._in_flight
         end.synchronize()
         begin_s, end_s = self._clock.time_s(begin), self._clock.time_s(end)
         self._clock.move_to(end)
-        return Finished(*rows.arrays(num_rows), size, begin_s, end_s)
+        return Finished(*rows.arrays(num_rows), size, begin_s, end_s, version)
 
     def size_for(self, num_rows: int) -> int:
         power = max(MIN_SIZE, 1 << (num_rows - 1).bit_length())
         return self._full_size if power >= self._full_size >= num_rows else power
 
-    def captured(self, size: int) -> Captured:
-        if size not in self._captured:
-            self._captured[size] = self._capture(size)
-        return self._captured[size]
+    def prepared(self, size: int) -> Captured | Eager:
+        if size not in self._prepared:
+            self._prepared[size] = self._prepare(size)
+        return self._prepared[size]
 
-    def _capture(self, size: int) -> Captured:
+    def _prepare(self, size: int) -> Captured | Eager:
         forward = self._forward_full if size == self._full_size else self._weights
         device, num_bytes = self._weights.device, self._weights.spec.observation_bytes
         with CAPTURE_LOCK, self._weights.lock, torch.no_grad():
@@ -217,6 +252,8 @@ class CudaStream:
             with torch.cuda.stream(self.stream):
                 for _ in range(NUM_WARM_UPS):  # first use allocates memory and picks kernels
                     forward(observations_SN)
+            if not self._captures:
+                return Eager(forward, observations_SN)
             graph = torch.cuda.CUDAGraph()
             with capturing(graph, self.stream):
                 outputs = forward(observations_SN)

@@ -4,13 +4,16 @@ Utilisation, power draw and memory are those of the whole GPU, other processes i
 nvidia-ml-py, which the extra `gpu` installs; a run without it trains and records none.
 """
 
+import platform
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
 import torch
 
+from zerofleet.cores import processor_name
 from zerofleet.errors import Unsupported
 from zerofleet.metrics import needed
 
@@ -65,6 +68,20 @@ def gpu_name_and_memory(device: torch.device) -> tuple[str, int]:
     """Of a CUDA GPU; the memory in bytes."""
     properties = torch.cuda.get_device_properties(device)
     return properties.name, properties.total_memory
+
+
+def platform_text(device: str = "auto") -> str:
+    """What the last digits of a network's numbers depend on, beside the network: system, processor,
+    vector instructions, libraries and device."""
+    return ", ".join(
+        [
+            f"{platform.system()} {platform.machine()}",
+            processor_name(),
+            torch.backends.cpu.get_cpu_capability(),
+            *(f"{library} {version(library)}" for library in ("torch", "onnxruntime")),
+            device_text(pick_device(device)),
+        ]
+    )
 
 
 @dataclass(frozen=True)

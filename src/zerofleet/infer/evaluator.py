@@ -1,7 +1,7 @@
 """The contract of evaluators, and the pipeline that keeps one busy.
 
 An `Evaluator` computes one batch per call. A `Pipeline` has several batches in flight, one per
-stream; on a CPU there is one stream, and whoever submits a batch computes it:
+stream; on a CPU there is one stream, and `submit` computes the batch:
 
     pipeline.submit(slot, observations_BN)
     answered = pipeline.collect()
@@ -106,13 +106,19 @@ class Finished(NamedTuple):
     begin_s: float
     end_s: float
     """On the clock of the device."""
+    version: int
+    """Of the weights that computed it."""
 
 
 class Stream(Protocol):
     """Computes one batch at a time."""
 
-    def start(self, slot: int, observations_BN: Observations) -> None:
-        """Launches a batch. The observations are read before it returns."""
+    def start(self, slot: int, *parts_BN: Observations) -> None:
+        """Launches a batch: the rows of all parts, in order. They are read before it returns."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether the batch is finished, or will be within the time of a computation; waits for
+        others, such as a server, at most so long."""
 
     def finish(self) -> Finished:
         """Waits for the batch. Its arrays stay valid until the slot starts again."""
@@ -147,7 +153,7 @@ class Pipeline:
         self.counts = BatchCounts()
         self._evaluator = evaluator
         self._idle = deque(streams)
-        self._in_flight: deque[tuple[Stream, int, int]] = deque()
+        self._in_flight: deque[tuple[Stream, int]] = deque()
         self._last_end_s = float("-inf")
 
     @property
@@ -167,8 +173,8 @@ class Pipeline:
         """Replaces the weights for batches submitted from now on."""
         self._evaluator.load(state, version)
 
-    def submit(self, slot: int, observations_BN: Observations) -> None:
-        """Launches a batch; the observations are read before this returns.
+    def submit(self, slot: int, *parts_BN: Observations) -> None:
+        """Launches a batch, the rows of all parts in order; they are read before this returns.
 
         The answer of a slot stays valid until the slot is submitted again.
         """
@@ -178,18 +184,23 @@ class Pipeline:
                 "collect one first"
             )
         stream = self._idle.popleft()
-        stream.start(slot, observations_BN)
-        self._in_flight.append((stream, slot, self.version))
+        stream.start(slot, *parts_BN)
+        self._in_flight.append((stream, slot))
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether `collect` will return soon: see Stream.wait. Needs a batch in flight."""
+        stream, _ = self._in_flight[0]
+        return stream.wait(timeout_s)
 
     def collect(self) -> Answered:
         """Waits for the oldest batch in flight."""
         if not self._in_flight:
             raise Inconsistent("a pipeline with nothing in flight has nothing to collect")
-        stream, slot, version = self._in_flight.popleft()
+        stream, slot = self._in_flight.popleft()
         finished = stream.finish()
         self._idle.append(stream)
         self._count(finished)
-        return Answered(slot, finished.policy_logits_BA, finished.outcomes_BO, version)
+        return Answered(slot, finished.policy_logits_BA, finished.outcomes_BO, finished.version)
 
     def _count(self, finished: Finished) -> None:
         counts, before_s = self.counts, self._last_end_s
@@ -207,12 +218,17 @@ class CallingStream:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
 
-    def start(self, slot: int, observations_BN: Observations) -> None:
+    def start(self, slot: int, *parts_BN: Observations) -> None:
         begin_s = time.perf_counter()
+        observations_BN = parts_BN[0] if len(parts_BN) == 1 else np.concatenate(parts_BN)
+        version = self._evaluator.version
         logits_BA, outcomes_BO = self._evaluator(observations_BN)
         self._finished = Finished(
-            logits_BA, outcomes_BO, len(observations_BN), begin_s, time.perf_counter()
+            logits_BA, outcomes_BO, len(observations_BN), begin_s, time.perf_counter(), version
         )
+
+    def wait(self, timeout_s: float) -> bool:
+        return True
 
     def finish(self) -> Finished:
         return self._finished

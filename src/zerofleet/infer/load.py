@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from zerofleet.nets import Network
 
 FORMS = "write best, run:NAME[@STEP] or file:PATH"
-MOST_DIGITS = 100
+MAX_DIGITS = 100
 """Of a number in a player's text; Python refuses thousands."""
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 """Characters of a player's text in an error about its length."""
 
 
@@ -97,10 +97,10 @@ def parts_of(source: str, called: str) -> tuple[str, str, int | None]:
     run, at, step = place.partition("@")
     if kind != "run" or not run:
         raise BadText(f"{called} names no weights; {FORMS}")
-    if at and not re.fullmatch(rf"\d{{1,{MOST_DIGITS}}}", step):
+    if at and not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}", step):
         raise BadText(
-            f"{called[:MOST_SHOWN]}: @STEP needs a whole number from 0 on, of at most "
-            f"{MOST_DIGITS} digits; {FORMS}"
+            f"{called[:MAX_SHOWN]}: @STEP needs a step: an integer ≥ 0 of at most "
+            f"{MAX_DIGITS} digits; {FORMS}"
         )
     return kind, run, int(step) if at else None
 

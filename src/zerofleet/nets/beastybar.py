@@ -1,4 +1,4 @@
-"""The networks for Beasty Bar: `places`, `cards` and `zones`.
+"""The networks for Beasty Bar: `places`, `cards` and `zones`; `pooled` is in beastybar_pooled.py.
 
 An observation has one byte per card (the observer's twelve by strength, then the opponent's) that
 says where the card is, then six counters; cpp/games/beastybar.h defines the numbers. So a position
@@ -12,7 +12,8 @@ The auxiliary heads predict the final margin and where each card ends: KataGo's 
 ownership targets for a card game (arXiv:1902.10565).
 
 Shapes: B batch, N bytes, Z the 24 cards, P places, G counters, I inputs, W width, V width of the
-state, A actions, O outcomes, E destinations; those of `zones` are named at its class.
+state, A actions, O outcomes, E destinations, M the observer's 12 cards, H cards that a hand holds;
+those of `zones` are named at its class.
 """
 
 import torch
@@ -96,16 +97,47 @@ class CardEmbedding(nn.Module):
         return cards_ZW
 
 
+class HandOrder(nn.Module):
+    """Sorts the cards of the observer's hand by strength."""
+
+    up_to_MM: Tensor
+    ordinals_H1: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        up_to_MM = torch.ones(NUM_SPECIES, NUM_SPECIES).triu()
+        self.register_buffer("up_to_MM", up_to_MM, persistent=False)
+        ordinals_H1 = torch.arange(1.0, HAND_SIZE + 1)[:, None]
+        self.register_buffer("ordinals_H1", ordinals_H1, persistent=False)
+
+    def forward(self, in_hand_BM: Tensor) -> Tensor:
+        """The first card of the hand, the second and so on, one-hot [B, H, M]."""
+        nth_BM = in_hand_BM @ self.up_to_MM
+        return in_hand_BM[:, None] * (nth_BM[:, None] == self.ordinals_H1)
+
+
 class Heads(nn.Module):
     """Policy and outcomes from one vector per position.
 
     `use_dueling` gives policy and outcomes a hidden layer each and centres the policy logits, after
-    the dueling networks of Wang et al. (arXiv:1511.06581).
+    the dueling networks of Wang et al. (arXiv:1511.06581). `num_blocks` residual blocks follow the
+    hidden layer of the outcomes.
     """
 
-    def __init__(self, width: int, spec: NetworkSpec, use_dueling: bool) -> None:
+    def __init__(
+        self,
+        width: int,
+        spec: NetworkSpec,
+        use_dueling: bool,
+        num_blocks: int = 0,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
-        self.of_state = nn.Linear(width, width)
+        self.of_state = (
+            ResidualMlp(width, width, num_blocks, dropout)
+            if num_blocks
+            else nn.Linear(width, width)
+        )
         self.of_actions = nn.Linear(width, width) if use_dueling else None
         self.outcomes = final_layer(nn.Linear(width, spec.num_outcomes))
         self.policy = final_layer(nn.Linear(width, spec.num_actions))
@@ -179,7 +211,7 @@ def auxiliary_losses(output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
 
 
 class BeastyBarNetwork(Network):
-    """What the three share: decoding, heads and auxiliary losses. Each builds its own trunk."""
+    """What all of them share: decoding, heads and auxiliary losses. Each builds its own trunk."""
 
     heads: Heads
     auxiliary: AuxiliaryHeads | TokenAuxiliaryHeads | None
@@ -238,7 +270,7 @@ class CardsOptions(NetworkOptions):
     """Attention heads; they must divide the width. Few are faster."""
     num_layers: int = Field(2, ge=1, le=100)
     state_width: int = Field(128, ge=8, le=8192)
-    """Of the trunk that reads all cards at once, and of the heads. Costs little."""
+    """Of the trunk that reads all cards, and of the heads. Costs little."""
     state_blocks: int = Field(2, ge=1, le=100)
     """Residual blocks of two layers each in that trunk."""
     species_embedding_dim: int = Field(16, ge=1)
@@ -336,14 +368,10 @@ class ZonesNetwork(BeastyBarNetwork):
     nothing attends to everything equally, and the mean of an empty set is 0, so an empty zone gives
     finite numbers.
 
-    Shapes: Q places in the queue, S sets, M the observer's 12 cards, H cards that a hand holds,
-    T tokens of the fusion.
+    Shapes: Q places in the queue, S sets, T tokens of the fusion.
     """
 
     Options = ZonesOptions
-
-    up_to_MM: Tensor
-    ordinals_H1: Tensor
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__(spec)
@@ -356,10 +384,7 @@ class ZonesNetwork(BeastyBarNetwork):
         self.card = CardEmbedding(options.species_embedding_dim, width)
         self.queue_place = nn.Parameter(0.1 * torch.randn(QUEUE_SLOTS, width))
         self.set_place = nn.Parameter(0.1 * torch.randn(NUM_SETS, width))
-        up_to_MM = torch.ones(NUM_SPECIES, NUM_SPECIES).triu()
-        self.register_buffer("up_to_MM", up_to_MM, persistent=False)
-        ordinals_H1 = torch.arange(1.0, HAND_SIZE + 1)[:, None]
-        self.register_buffer("ordinals_H1", ordinals_H1, persistent=False)
+        self.hand_in_order = HandOrder()
         self.counters = nn.Linear(len(COUNTER_SCALES) + NUM_SETS, width)
         self.queue = layers(options.queue_layers)
         self.sets = layers(options.bar_layers)
@@ -392,11 +417,6 @@ class ZonesNetwork(BeastyBarNetwork):
         summary_BW = (there_BT[:, None] @ fused_BTW)[:, 0] / there_BT.sum(dim=1, keepdim=True)
 
         return self.output_of(with_auxiliary, summary_BW)
-
-    def hand_in_order(self, in_hand_BM: Tensor) -> Tensor:
-        """The first card of the hand, the second and so on, one-hot [B, H, M]."""
-        nth_BM = in_hand_BM @ self.up_to_MM
-        return in_hand_BM[:, None] * (nth_BM[:, None] == self.ordinals_H1)
 
     def encode_sets(self, cards_ZW: Tensor, in_set_BZS: Tensor, sizes_BS: Tensor) -> Tensor:
         """The mean of the encoded cards of each set, plus the set's embedding, [B, S, W]."""

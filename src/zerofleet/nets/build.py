@@ -11,6 +11,7 @@ from zerofleet.config import unknown_name
 from zerofleet.errors import BadText, Inconsistent, Unsupported, first_fault
 from zerofleet.games import Game
 from zerofleet.nets.beastybar import CardsNetwork, PlacesNetwork, ZonesNetwork
+from zerofleet.nets.beastybar_pooled import PooledNetwork
 from zerofleet.nets.board import BoardNetwork
 from zerofleet.nets.mlp import BytesNetwork, PointsNetwork
 from zerofleet.nets.network import Network, NetworkOptions, Output
@@ -22,6 +23,7 @@ KINDS: dict[str, type[Network]] = {
     "cards": CardsNetwork,
     "places": PlacesNetwork,
     "points": PointsNetwork,
+    "pooled": PooledNetwork,
     "zones": ZonesNetwork,
 }
 CUSTOM: dict[str, type[Network]] = {}
@@ -58,6 +60,18 @@ def zones(hidden_dim: int, num_heads: int, queue: int, sets: int, hand: int, fus
         "bar_layers": sets,
         "hand_layers": hand,
         "fusion_layers": fusion,
+    }
+
+
+def pooled(
+    hidden_dim: int, num_heads: int, queue: int, sets: int, hand: int, fusion: int, outcome: int
+) -> Choice:
+    _, layers = zones(hidden_dim, num_heads, queue, sets, hand, fusion)
+    return "pooled", {
+        **layers,
+        "outcome_layers": outcome,
+        "species_embedding_dim": hidden_dim // 4,
+        "dropout": 0.1,
     }
 
 
@@ -99,6 +113,8 @@ BEASTYBAR: Final[dict[str, Choice]] = {
     "places-small": places(256, 3),  # 0.6 M
     "places-medium": places(512, 6),  # 4 M
     "places-large": places(1024, 5),  # 13 M
+    "pooled-tiny": pooled(48, 2, 1, 1, 1, 1, 1),  # 0.2 M
+    "pooled-large": pooled(256, 8, 6, 2, 2, 4, 3),  # 13 M, the layers of a published network
 }
 
 BACKGAMMON: Final[dict[str, Choice]] = {

@@ -12,7 +12,7 @@ Attend = Callable[[Tensor, int, int, Tensor | None], Tensor]
 """See `attend_by_matmul`."""
 
 FEED_FORWARD = 3
-"""Hidden width of the feed-forward block, in token widths."""
+"""Hidden width of the feed-forward block, in token widths, unless a network says otherwise."""
 
 FORBIDDEN = -1e4
 """Added to masked attention logits. Finite in half precision too."""
@@ -88,10 +88,10 @@ def fuse_attention(network: nn.Module) -> None:
 class TransformerLayer(nn.Module):
     """Attention, then feed-forward, each with a residual connection."""
 
-    def __init__(self, width: int, num_heads: int, dropout: float) -> None:
+    def __init__(self, width: int, num_heads: int, dropout: float, feed_forward: int) -> None:
         super().__init__()
         self.attention = Attention(width, num_heads, dropout)
-        self.feed_forward = FeedForward(width, FEED_FORWARD * width, dropout)
+        self.feed_forward = FeedForward(width, feed_forward * width, dropout)
 
     def forward(self, x_RW: Tensor, num_tokens: int, bias_B1TT: Tensor | None) -> Tensor:
         x_RW = x_RW + self.attention(x_RW, num_tokens, bias_B1TT)
@@ -106,10 +106,17 @@ class Transformer(nn.Module):
     layers. Under autocast the residual stream has its dtype too, which halves memory traffic.
     """
 
-    def __init__(self, num_layers: int, width: int, num_heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        num_layers: int,
+        width: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        feed_forward: int = FEED_FORWARD,
+    ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            TransformerLayer(width, num_heads, dropout) for _ in range(num_layers)
+            TransformerLayer(width, num_heads, dropout, feed_forward) for _ in range(num_layers)
         )
         self.norm = nn.LayerNorm(width)
 

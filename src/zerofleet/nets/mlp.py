@@ -20,7 +20,7 @@ DICE = slice(2 * NUM_SLOTS, 2 * NUM_SLOTS + 6)
 FROM, SKIP, TO_MOVE, ROLLS = range(2 * NUM_SLOTS + 6, 2 * NUM_SLOTS + 10)
 """The highest source that may come next, one that is closed, whose turn it is, the roll."""
 
-MOST_CHECKERS, MOST_OF_A_DIE, NUM_SOURCES, NUM_ROLL_STATES = 15, 4, 26, 3
+MAX_CHECKERS, MAX_OF_A_DIE, NUM_SOURCES, NUM_ROLL_STATES = 15, 4, 26, 3
 
 NUM_BYTE_VALUES = 256
 
@@ -68,13 +68,13 @@ class PointsInputs(nn.Module):
     sources_26: Tensor
     roll_states_3: Tensor
 
-    num_inputs = 2 * NUM_SLOTS * 4 + 6 * MOST_OF_A_DIE + 2 * NUM_SOURCES + 1 + NUM_ROLL_STATES
+    num_inputs = 2 * NUM_SLOTS * 4 + 6 * MAX_OF_A_DIE + 2 * NUM_SOURCES + 1 + NUM_ROLL_STATES
 
     def __init__(self) -> None:
         super().__init__()
         for name, values in {
             "thresholds_3": torch.arange(1.0, 4.0),
-            "dice_4": torch.arange(1.0, 1.0 + MOST_OF_A_DIE),
+            "dice_4": torch.arange(1.0, 1.0 + MAX_OF_A_DIE),
             "sources_26": torch.arange(float(NUM_SOURCES)),
             "roll_states_3": torch.arange(float(NUM_ROLL_STATES)),
         }.items():
@@ -85,7 +85,7 @@ class PointsInputs(nn.Module):
         checkers_BS1 = bytes_BN1[:, CHECKERS]
         parts = [
             checkers_BS1 >= self.thresholds_3,
-            (checkers_BS1 - 3).clamp(min=0) / (MOST_CHECKERS - 3),
+            (checkers_BS1 - 3).clamp(min=0) / (MAX_CHECKERS - 3),
             bytes_BN1[:, DICE] >= self.dice_4,
             bytes_BN1[:, FROM : SKIP + 1] == self.sources_26,
             bytes_BN1[:, TO_MOVE],

@@ -11,12 +11,16 @@ once, when it arrives, by replaying it in the core, and can always be derived ag
 """
 
 from zerofleet.replay.buffer import Batch, ReplayBuffer, RowFormat, Sampler
-from zerofleet.replay.log import EpisodeLog, LogFull, LogInUse, LogPosition, RecoveryReport
+from zerofleet.replay.intake import Intake, IntakeCounts
+from zerofleet.replay.log import EpisodeLog, LogFull, LogInUse
+from zerofleet.replay.recovery import LogPosition, RecoveryReport
 from zerofleet.replay.replay import LimiterState, RateLimiter, Replay
 
 __all__ = [
     "Batch",
     "EpisodeLog",
+    "Intake",
+    "IntakeCounts",
     "LimiterState",
     "LogFull",
     "LogInUse",

@@ -50,6 +50,10 @@ class ReplayBuffer:
         self._num_episodes = 0
         self.rows_C = np.zeros(capacity, row_dtype(game))
         """By slot; zeros in slots that are still empty. Read only."""
+        self.is_excluded_C = np.zeros(capacity, bool)
+        """By slot: rows that are not sampled any more. Read only."""
+        self.num_excluded = 0
+        self._num_drawn_C = np.zeros(capacity, np.uint32)
         self._final_EN = np.zeros((2 * MIN_EPISODES, game.observation_bytes), np.uint8)
         self._changing = threading.Lock()
 
@@ -59,7 +63,8 @@ class ReplayBuffer:
     @property
     def num_bytes(self) -> int:
         """Memory of a full buffer; empty slots take none until they are written."""
-        return self.rows_C.nbytes + self._final_EN.nbytes
+        by_slot = self.rows_C.nbytes + self.is_excluded_C.nbytes + self._num_drawn_C.nbytes
+        return by_slot + self._final_EN.nbytes
 
     def add(self, packed: PackedRows) -> None:
         """Adds the rows of episodes; they overwrite the oldest rows."""
@@ -76,18 +81,40 @@ class ReplayBuffer:
         return (self.num_added - 1 - ages_B) % self.capacity
 
     def take(self, slots_B: NDArray[np.int64]) -> tuple[NDArray[np.void], NDArray[np.uint8]]:
-        """Copies of the rows in these slots, and their observers' final observations [B, N]."""
+        """Copies of the rows in these slots, and their observers' final observations [B, N].
+
+        They count as drawn.
+        """
         with self._changing:
+            np.add.at(self._num_drawn_C, slots_B, np.uint32(1))
             rows_B = self.rows_C.take(slots_B)
             return rows_B, self._final_EN.take(rows_B["final"] % len(self._final_EN), axis=0)
+
+    def exclude(self, numbers_R: NDArray[np.int64]) -> tuple[int, int]:
+        """Stops sampling rows, by their numbers; returns how many of them were in the buffer, and
+        how often those were drawn since they came into this buffer."""
+        with self._changing:
+            numbers_R = numbers_R[numbers_R >= self.num_added - len(self)]
+            slots_R = numbers_R % self.capacity
+            slots_R = slots_R[~self.is_excluded_C[slots_R]]
+            self.is_excluded_C[slots_R] = True
+            self.num_excluded += len(slots_R)
+            self.rows_C["surprise"][slots_R] = 0  # nor by their surprise
+            return len(slots_R), int(self._num_drawn_C[slots_R].sum())
 
     def _add_rows(self, new_R: NDArray[np.void]) -> None:
         self.num_added += len(new_R)
         kept_R = new_R[-self.capacity :]
         start = (self.num_added - len(kept_R)) % self.capacity
         num_before_wrap = min(len(kept_R), self.capacity - start)
+        num_wrapped = len(kept_R) - num_before_wrap
         self.rows_C[start : start + num_before_wrap] = kept_R[:num_before_wrap]
-        self.rows_C[: len(kept_R) - num_before_wrap] = kept_R[num_before_wrap:]
+        self.rows_C[:num_wrapped] = kept_R[num_before_wrap:]
+        for slots in (slice(start, start + num_before_wrap), slice(num_wrapped)):
+            self._num_drawn_C[slots] = 0
+            if self.num_excluded:
+                self.num_excluded -= int(np.count_nonzero(self.is_excluded_C[slots]))
+                self.is_excluded_C[slots] = False
 
     def _add_finals(self, final_FN: NDArray[np.uint8]) -> None:
         next_final = 2 * self._num_episodes
@@ -159,12 +186,14 @@ class Sampler:
 
     Samples are uniform over rows, not games, so long games weigh more. With
     `policy_surprise_weight`, that share of the rows with a policy is redrawn in proportion to their
-    surprise (policy-surprise weighting, after KataGo).
+    surprise (policy-surprise weighting, after KataGo). With `turn_ahead_weight`, rows whose value
+    target looks a turn ahead are drawn that many times as often as others.
     """
 
     def __init__(self, buffer: ReplayBuffer, game: Game, config: ReplayConfig, seed: int) -> None:
         self._buffer = buffer
         self._policy_surprise_weight = config.policy_surprise_weight
+        self._turn_ahead_weight = config.turn_ahead_weight
         self._format = RowFormat.of(game, config.value_target_q_ratio)
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
@@ -192,14 +221,18 @@ class Sampler:
 
     def sample(self, batch_size: int) -> Batch:
         """Draws a batch, with replacement."""
-        if len(self._buffer) == 0:
+        if len(self._buffer) == self._buffer.num_excluded:
             raise Inconsistent("the replay buffer is empty: there is nothing to sample yet")
         rows_B, final_BN = self._buffer.take(self._draw(batch_size))
         symmetry_B = self._rng.integers(len(self._format.new_action_SA), size=batch_size)
         return Batch(rows_B, final_BN, symmetry_B, self._format)
 
     def _draw(self, batch_size: int) -> NDArray[np.int64]:
-        slots_B = self._buffer.slots(self._rng.integers(len(self._buffer), size=batch_size))
+        slots_B = self._uniform(batch_size)
+        refused_B = self._is_refused(slots_B)
+        while refused_B.any():
+            slots_B[refused_B] = again = self._uniform(int(np.count_nonzero(refused_B)))
+            refused_B[refused_B] = self._is_refused(again)
         if self._policy_surprise_weight == 0:
             return slots_B
         by_surprise_B = self._buffer.rows_C["has_policy"][slots_B]
@@ -209,3 +242,14 @@ class Sampler:
             drawn = self._rng.random(np.count_nonzero(by_surprise_B)) * up_to_C[-1]
             slots_B[by_surprise_B] = np.searchsorted(up_to_C, drawn, side="right")
         return slots_B
+
+    def _uniform(self, count: int) -> NDArray[np.int64]:
+        return self._buffer.slots(self._rng.integers(len(self._buffer), size=count))
+
+    def _is_refused(self, slots_B: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Excluded rows, and as many others as give `turn_ahead_weight` (rejection sampling)."""
+        refused_B = self._buffer.is_excluded_C[slots_B]
+        if self._turn_ahead_weight > 1:
+            skipped_B = self._rng.random(len(slots_B)) * self._turn_ahead_weight >= 1
+            refused_B |= skipped_B & ~self._buffer.rows_C["looks_ahead"][slots_B]
+        return refused_B

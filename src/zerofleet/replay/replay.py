@@ -1,33 +1,45 @@
-"""The replay as the trainer holds it: episodes in, batches out, at a replay ratio that is held.
+"""The replay of a trainer: episodes in, batches out, at a fixed replay ratio.
 
-The rate limiter (after Reverb's, 2021) makes whoever is ahead wait:
+The rate limiter (after Reverb's, 2021) makes the side that is ahead wait:
 
     samples due = samples_per_row * rows inserted beyond min_rows
 
 Training never exceeds the samples due. Self-play may run ahead by 5 %, or by two of the largest
 quanta where that is more (a quantum is a batch, or the rows of a game), so that neither side waits
-for each single game or step of the other. Finished episodes always count; only new moves wait.
+for every single game or step of the other, but never by more than half a replay buffer. Finished
+episodes always count; only new moves wait.
+
+Rows that arrive while no trainer runs may leave the buffer before they are sampled. At most the
+samples of one full buffer are due; the rest are waived. So a trainer that was away returns to its
+ratio without overfitting one buffer.
 """
 
 import math
 import threading
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import compress, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from zerofleet._core import PackedRows, pack_rows
+import numpy as np
+
+from zerofleet._core import CheckedEpisodes, PackedRows, check_episodes, pack_rows
+from zerofleet.bus import EpisodeId, Sender
 from zerofleet.config import ReplayConfig
 from zerofleet.games import Episode, Game
 from zerofleet.replay.buffer import ReplayBuffer, Sampler
-from zerofleet.replay.log import START, EpisodeLog, LogPosition
+from zerofleet.replay.log import EpisodeLog
+from zerofleet.replay.recovery import START, LogPosition
+from zerofleet.replay.segment import Entry
 
-EPISODES_AT_ONCE = 256
+EPISODES_PER_CALL = 256
 """Episodes per call when the buffer is filled from the log: more would only take more memory."""
 
 SLACK_SHARE = 0.05
 SLACK_QUANTA = 2
+SLACK_BUFFER_SHARE = 0.5
 
 
 class Replay:
@@ -59,7 +71,11 @@ class Replay:
         logged after its last checkpoint."""
         self.log = EpisodeLog(folder, game, config, until, begin_after=reached)
         try:
-            self.buffer = filled_buffer(self.log, game, config)
+            num_before, newest = self.log.newest(config.capacity_rows)
+            self.buffer = ReplayBuffer(game, config.capacity_rows, num_before)
+            self._buffered: deque[tuple[EpisodeId, int, int]] = deque()
+            """Episodes with rows in the buffer: id, number of the first row, number of rows."""
+            self._fill(newest)
             self.sampler = Sampler(self.buffer, game, config, seed)
             limiter_state = LimiterState()
             if state is not None:
@@ -70,9 +86,10 @@ class Replay:
             """Rows that were inserted and that the buffer lacks, so that training waits."""
             if self.num_missing:
                 # Samples of the missing rows are no longer due.
-                num_samples = math.ceil(self.num_missing * config.samples_per_row)
-                num_samples = max(limiter_state.num_samples, num_samples)
-                limiter_state = replace(limiter_state, num_samples=num_samples)
+                num_settled = self.num_missing * config.samples_per_row
+                num_waived = num_settled - limiter_state.num_samples
+                num_waived = max(limiter_state.num_waived, num_waived)
+                limiter_state = replace(limiter_state, num_waived=num_waived)
             self.limiter = RateLimiter(config, limiter_state)
         except BaseException:
             self.log.close()
@@ -94,18 +111,87 @@ class Replay:
         Each episode is first replayed through the rules; one that fails refuses the whole call.
         LogFull leaves everything unchanged.
         """
-        decoded = [Episode.decode(data) for data in episodes]
-        packed = derive_rows(self._game, decoded, self._config)
-        is_new = self.log.append(decoded, packed.num_rows.tolist())
-        new = list(compress(decoded, is_new))
-        self.num_truncated += sum(episode.outcome_first_player < 0 for episode in new)
+        checked = self.check(episodes)
+        for data, fault in zip(episodes, checked.faults, strict=True):
+            if fault:
+                Episode.decode(data).verify(self._game)  # raises what is wrong with it
+        entries = [
+            Entry(data, *episode_id, num_rows, version)
+            for data, episode_id, num_rows, version in zip(
+                episodes,
+                checked.ids,
+                checked.packed.num_rows.tolist(),
+                checked.versions,
+                strict=True,
+            )
+        ]
+        return self.insert(entries, [checked.packed])
+
+    def check(self, episodes: Sequence[bytes], workers: Sequence[int] = ()) -> CheckedEpisodes:
+        """Decodes untrusted episodes and derives their rows. Any thread may call it."""
+        return check_episodes(self._game, episodes, workers, self._config.value_target_lambda)
+
+    def insert(
+        self,
+        entries: Sequence[Entry],
+        packed: Sequence[PackedRows],
+        done: Iterable[tuple[Sender, int]] = (),
+        sync: bool = False,
+    ) -> int:
+        """Logs checked episodes that are new, and adds their rows, which are `packed` in the same
+        order; returns how many. For `done` and `sync` see `EpisodeLog.append`."""
+        is_new = self.log.append(entries, done, sync)
         if not all(is_new):
-            packed = derive_rows(self._game, new, self._config)
-        self.buffer.add(packed)
+            entries = list(compress(entries, is_new))
+            packed = [self._rows_of(entries)]
+        num_rows = [entry.num_rows for entry in entries]
+        self._add(entries, packed)
+        self.num_truncated += num_rows.count(0)
         # Each game is a quantum of its own, however many arrive together.
-        for num_rows in packed.num_rows.tolist():
-            self.limiter.inserted(num_rows)
-        return int(packed.num_rows.sum())
+        self.limiter.inserted(*num_rows)
+        return sum(num_rows)
+
+    def withdraw(self, ids: Collection[EpisodeId]) -> int:
+        """Takes episodes out of training, now and after a restart. Returns how many samples of them
+        were trained on in this session."""
+        new = {each for each in ids if not self.log.is_withdrawn(each)}
+        self.log.withdraw(new)
+        num_rows, num_drawn = self._exclude(new)
+        self.limiter.waive(max(0, num_rows * self._config.samples_per_row - num_drawn))
+        return num_drawn
+
+    def _fill(self, entries: Iterable[Entry]) -> None:
+        """Adds what the log holds to the buffer, as it was when the newest of them arrived."""
+        left = iter(entries)
+        while some := list(islice(left, EPISODES_PER_CALL)):
+            self._add(some, [self._rows_of(some)])
+        buffered = (episode_id for episode_id, _, _ in self._buffered)
+        self._exclude({each for each in buffered if self.log.is_withdrawn(each)})
+
+    def _rows_of(self, entries: Iterable[Entry]) -> PackedRows:
+        episodes = [Episode.decode(entry.data) for entry in entries]
+        return derive_rows(self._game, episodes, self._config)
+
+    def _add(self, entries: Sequence[Entry], packed: Sequence[PackedRows]) -> None:
+        first = self.buffer.num_added
+        for each in packed:
+            self.buffer.add(each)
+        for entry in entries:
+            if entry.num_rows:
+                self._buffered.append(((entry.worker, entry.sequence), first, entry.num_rows))
+                first += entry.num_rows
+        oldest = self.buffer.num_added - len(self.buffer)
+        while self._buffered and sum(self._buffered[0][1:]) <= oldest:
+            self._buffered.popleft()
+
+    def _exclude(self, ids: Collection[EpisodeId]) -> tuple[int, int]:
+        """How many rows of these episodes are in the buffer, and how often they were drawn."""
+        numbers = [
+            np.arange(first, first + num_rows)
+            for episode_id, first, num_rows in self._buffered
+            if episode_id in ids
+        ]
+        return self.buffer.exclude(np.concatenate(numbers)) if numbers else (0, 0)
 
     def close(self) -> None:
         self.log.close()
@@ -121,15 +207,6 @@ def derive_rows(game: Game, episodes: Sequence[Episode], config: ReplayConfig) -
     return pack_rows(game, episodes, config.value_target_lambda)
 
 
-def filled_buffer(log: EpisodeLog, game: Game, config: ReplayConfig) -> ReplayBuffer:
-    """The buffer as it was when the newest episode of the log arrived."""
-    num_before, episodes = log.newest(config.capacity_rows)
-    buffer = ReplayBuffer(game, config.capacity_rows, num_before)
-    while some := list(islice(episodes, EPISODES_AT_ONCE)):
-        buffer.add(derive_rows(game, [Episode.decode(data) for data in some], config))
-    return buffer
-
-
 # ---- the rate limiter
 
 
@@ -141,6 +218,8 @@ class LimiterState:
     num_samples: int = 0
     largest_quantum: float = 0.0
     """In samples."""
+    num_waived: float = 0.0
+    """Samples that were due and are waived, since their rows had left the buffer."""
 
 
 class RateLimiter:
@@ -149,6 +228,7 @@ class RateLimiter:
     def __init__(self, config: ReplayConfig, state: LimiterState | None = None) -> None:
         self._samples_per_row = config.samples_per_row
         self._min_rows = config.min_rows
+        self._buffer_samples = config.capacity_rows * config.samples_per_row
         self._state = state or LimiterState()
         self._batch_size = 1
         self._changed = threading.Condition()
@@ -157,12 +237,20 @@ class RateLimiter:
     def state(self) -> LimiterState:
         return self._state
 
-    def inserted(self, num_rows: int) -> None:
-        """Reports a game of `num_rows` rows."""
+    def inserted(self, *num_rows: int) -> None:
+        """Reports games by their numbers of rows."""
         with self._changed:
-            total = self._state.num_rows + num_rows
+            total = self._state.num_rows + sum(num_rows)
             self._state = replace(self._state, num_rows=total)
-            self._see_quantum(num_rows * self._samples_per_row)
+            self._see_quantum(max(num_rows, default=0) * self._samples_per_row)
+            most = max(self._buffer_samples, SLACK_QUANTA * self._state.largest_quantum)
+            self._waive(self._samples_left() - most)
+            self._changed.notify_all()
+
+    def waive(self, num_samples: float) -> None:
+        """Reports that so many samples that were due cannot be trained on."""
+        with self._changed:
+            self._waive(num_samples)
             self._changed.notify_all()
 
     def trained(self, num_samples: int) -> None:
@@ -186,7 +274,7 @@ class RateLimiter:
 
     @property
     def rows_allowed(self) -> int:
-        """Self-play may make new moves while no more rows than these are inserted."""
+        """Self-play may make new moves until this many rows are inserted."""
         with self._changed:
             return self._rows_allowed()
 
@@ -209,7 +297,16 @@ class RateLimiter:
     def _samples_left(self) -> float:
         """Samples due and not yet trained on; the first `min_rows` rows make none due."""
         counted = max(0, self._state.num_rows - self._min_rows)
-        return counted * self._samples_per_row - self._state.num_samples
+        return counted * self._samples_per_row - self._settled()
+
+    def _settled(self) -> float:
+        """Samples that need not be trained on any more."""
+        return self._state.num_samples + self._state.num_waived
+
+    def _waive(self, num_samples: float) -> None:
+        if num_samples > 0:
+            num_waived = self._state.num_waived + num_samples
+            self._state = replace(self._state, num_waived=num_waived)
 
     def _trainer_may(self) -> bool:
         return self._samples_left() >= self._batch_size
@@ -221,9 +318,13 @@ class RateLimiter:
         # Samples that rows may be due while the trainer is behind by no more than the slack. What
         # is allowed now may arrive as one more quantum, so that much is kept free. What is left, at
         # least a quantum, is enough for a batch: the two sides never both wait.
-        trained, quantum = self._state.num_samples, self._state.largest_quantum
+        settled, quantum = self._settled(), self._state.largest_quantum
         num_samples = max(
-            (trained - quantum) / (1 - SLACK_SHARE), trained + (SLACK_QUANTA - 1) * quantum
+            min(
+                (settled - quantum) / (1 - SLACK_SHARE),
+                settled + SLACK_BUFFER_SHARE * self._buffer_samples,
+            ),
+            settled + (SLACK_QUANTA - 1) * quantum,
         )
         return self._min_rows + math.floor(num_samples / self._samples_per_row)
 

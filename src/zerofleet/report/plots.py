@@ -3,7 +3,7 @@
 The background is transparent and text is grey, so that plots read on light and dark pages.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import cycle, pairwise
 from typing import Any
@@ -231,6 +231,17 @@ def draw_gpu(axes: Axes, statuses: Sequence[Record]) -> None:
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("minutes trained")
     put_legend(axes)
+
+
+def learning_curves(curves: Mapping[str, Mapping[int, float]]) -> bytes:
+    """Loss over training steps, a line per run."""
+    figure, (axes,) = panels(1, 1, height=3.0)
+    for colour, (name, curve) in zip(COLOURS, curves.items(), strict=False):
+        axes.plot(list(curve), list(curve.values()), "o-", color=colour, label=name, markersize=4)
+    axes.set_xlabel("training step")
+    axes.set_ylabel("loss on the same games")
+    put_legend(axes)
+    return png(figure)
 
 
 # ---- drawing

@@ -6,12 +6,14 @@
       metrics.jsonl   metrics
       graph.onnx      the network without weights, for players without torch; see graph.json
       episodes/       the episode log
+      refused/        the newest episodes that failed their check, with the reasons
       checkpoints/, weights/, tensorboard/
       run.lock        held by the process that trains the run
+      redis/          the Redis of a fleet on this machine: data, address, password
       unpacked        marks a run that came from a pack; see zerofleet.runs.game
 
-Training an existing run resumes it. One process at a time holds a run; when it dies, however it
-dies, the next one can take the lock.
+Training an existing run resumes it. One process at a time holds a run; when it dies, in whatever
+way, the next one can take the lock.
 """
 
 import json
@@ -52,8 +54,8 @@ from zerofleet.storage import write_whole
 FORMAT = 2
 """Version of the run folder. It changes when older folders can no longer be resumed."""
 
-FACTS, CONFIG, UNPACKED = "run.json", "config.yaml", "unpacked"
-MADE_FIRST = {LOCK, CONFIG, f"{CONFIG}.new", f"{FACTS}.new"}
+FACTS, CONFIG, UNPACKED, REDIS = "run.json", "config.yaml", "unpacked", "redis"
+FILES_BEFORE_FACTS = {LOCK, CONFIG, REDIS, f"{CONFIG}.new", f"{FACTS}.new"}
 """What a folder may hold before it is a run."""
 
 BEST = "best"
@@ -107,6 +109,11 @@ class Run:
     @property
     def episodes(self) -> Path:
         return self.folder / "episodes"
+
+    @property
+    def refused(self) -> Path:
+        """Episodes that failed their check, with the reasons."""
+        return self.folder / "refused"
 
     @property
     def checkpoints(self) -> Path:
@@ -288,7 +295,7 @@ def new_folder(name: str) -> Path:
             f"{folder} cannot be created: {error.strerror}; ZEROFLEET_RUNS sets where runs go"
         ) from None
     present = {path.name for path in folder.iterdir()}
-    if FACTS not in present and present - MADE_FIRST:
+    if FACTS not in present and present - FILES_BEFORE_FACTS:
         raise Inconsistent(f"{folder} is not a run: it has files but no {FACTS}; use another name")
     return folder
 

@@ -1,6 +1,6 @@
 """The game of a run: loaded again, and rejected if its rules have changed.
 
-Built-in games are identified by name and options. A custom game is code, identified by its place
+Built-in games are identified by name and options. A custom game is code, identified by its location
 and by the fingerprint of its rules: it may move after the run was started, but its rules must not
 change. A run's text is not trusted, so:
 

@@ -1,4 +1,4 @@
-"""The lock of a run folder: one process at a time. It ends with its process, however that ends.
+"""The lock of a run folder: one process at a time, released when that process ends in any way.
 
 A run on a read-only disk can be locked for reading.
 """
@@ -37,7 +37,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed(folder: Path) -> Iterator[None]:
+def locked_for_reading(folder: Path) -> Iterator[None]:
     """The same for readers; the run may be on a read-only disk."""
     path = folder / LOCK
     if os.access(folder, os.W_OK):

@@ -1,25 +1,30 @@
-"""Reads the games in a run's episode log. The run may still be training.
+"""Reads the games in an episode log. The run may still be training.
 
 The log keeps the newest games: old files are removed as new ones are written. Files are read one
 by one, so a log may exceed memory.
 """
 
 import math
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from zerofleet.errors import Unsupported
+from zerofleet.config import game_text
+from zerofleet.errors import Inconsistent, Unsupported, ZerofleetError
 from zerofleet.games import Episode, Game, GameRecord, Position
 from zerofleet.replay.segment import (
     Damaged,
     Torn,
+    read_episodes,
     read_header,
-    read_records,
     skip_damaged_header,
 )
 
+SEGMENTS = "segment-*.zfl"
+"""The files of a log."""
 TRUNCATED = "truncated"
 """The result of a game that reached max_plies."""
 
@@ -39,17 +44,20 @@ class Decision:
     """Policy target by action; empty without a full search."""
     value_to_move: float | None
     """Expected reward at the root; None without a search."""
+    surprise: float | None
+    """Divergence of the policy target from the priors; None without a full search."""
 
 
 @dataclass(frozen=True)
 class LoggedGame:
-    """One game of a run."""
+    """One game of a log."""
 
     number: int
     """Position in the log: the number of games before it."""
     episode: Episode
     game: Game
     run: str
+    """Empty where the log is not known to be of a run."""
 
     @property
     def id(self) -> str:
@@ -64,6 +72,17 @@ class LoggedGame:
     def version(self) -> int:
         """Training step of the newest weights that played in it."""
         return max((event.version for event in self.episode.events), default=0)
+
+    @property
+    def versions(self) -> tuple[int, int]:
+        """The lowest and the highest version of the weights that played in it."""
+        played = [event.version for event in self.episode.events if event.kind != "chance"]
+        return min(played, default=0), max(played, default=0)
+
+    @property
+    def searches(self) -> Counter[str]:
+        """How many decisions had a full search, a fast one or none."""
+        return Counter(event.kind for event in self.episode.events if event.kind != "chance")
 
     @property
     def result(self) -> str:
@@ -96,30 +115,38 @@ class LoggedGame:
                 event.num_simulations,
                 dict(event.policy),
                 value if outcomes else None,
+                event.surprise if event.kind == "full" else None,
             )
 
     def record(self) -> GameRecord:
         """For zf.games.write_games."""
-        player = f"run:{self.run}@{self.version}"
+        player = f"run:{self.run}@{self.version}" if self.run else ""
         return GameRecord.from_episode(self.episode, self.game, (player, player))
 
 
-class LoggedGames:
-    """The games in a log, oldest first; reversed() gives the newest first."""
+class GameSet(ABC):
+    """Games of one source, oldest first; reversed() gives the newest first."""
 
-    def __init__(self, folder: Path, game: Game, run: str) -> None:
+    def __init__(self, source: str, game: Game, run: str = "") -> None:
+        self.source = source
+        """How a command line names it."""
         self.game = game
         self.run = run
-        self.faults: dict[Path, str] = {}
-        """Damage in the files read so far; damaged games are skipped."""
-        self._folder = folder
+        self.faults: dict[Path | int, str] = {}
+        """Damage read so far, by file or by number of a game; damaged games are skipped."""
+
+    @abstractmethod
+    def _all(self) -> Iterator[tuple[int, bytes]]:
+        """Numbers and episodes, oldest first."""
+
+    @abstractmethod
+    def _newest_first(self) -> Iterator[tuple[int, bytes]]: ...
 
     def __iter__(self) -> Iterator[LoggedGame]:
         return self._decoded(self._all())
 
     def __reversed__(self) -> Iterator[LoggedGame]:
-        for path in reversed(self._paths()):
-            yield from self._decoded(reversed(list(self._games_in(path))))
+        return self._decoded(self._newest_first())
 
     def find(self, text: str) -> LoggedGame:
         """The game with this id or number."""
@@ -127,32 +154,99 @@ class LoggedGames:
             if text in (played.id, str(played.number)):
                 return played
         raise Unsupported(
-            f"no game {text} in the log of {self.run}, which keeps the newest games; "
-            f"`zerofleet runs games {self.run}` lists them"
+            f"no game {text} in {self.source}; `zerofleet episodes list {self.source}` lists the "
+            "games that it has"
         )
 
-    def newest(self, most: int) -> list[LoggedGame]:
-        """The newest games, at most `most`, oldest first."""
-        return list(islice(reversed(self), most))[::-1]
+    def newest(self, max_games: int) -> list[LoggedGame]:
+        """The newest games, at most `max_games`, oldest first."""
+        return list(islice(reversed(self), max_games))[::-1]
 
-    def sampled(self, most: int) -> list[LoggedGame]:
-        """At most `most` games, evenly spread over the log, oldest first."""
-        stride = max(1, math.ceil(sum(1 for _ in self._all()) / most))
+    def sampled(self, max_games: int) -> list[LoggedGame]:
+        """At most `max_games` games, evenly spread over the log, oldest first."""
+        stride = max(1, math.ceil(sum(1 for _ in self._all()) / max_games))
         return list(self._decoded(islice(self._all(), 0, None, stride)))
 
     def _decoded(self, found: Iterator[tuple[int, bytes]]) -> Iterator[LoggedGame]:
         for number, data in found:
-            yield LoggedGame(number, Episode.decode(data), self.game, self.run)
+            try:
+                episode = self._checked(data)
+            except ZerofleetError as fault:
+                self.faults[number] = f"{self.source}: game {number}: {fault}"
+                continue
+            yield LoggedGame(number, episode, self.game, self.run)
 
-    def _paths(self) -> list[Path]:
-        return sorted(self._folder.glob("segment-*.zfl"))
+    def _checked(self, data: bytes) -> Episode:
+        episode = Episode.decode(data)
+        theirs = dict(episode.options)
+        if (episode.game, theirs) != (self.game.name, self.game.options):
+            raise Inconsistent(
+                f"it is of {game_text(episode.game, theirs)}, not of "
+                f"{game_text(self.game.name, self.game.options)}"
+            )
+        return episode
+
+
+class EpisodeList(GameSet):
+    """Encoded episodes with their numbers, oldest first. They are untrusted, so each is checked by
+    replay."""
+
+    def __init__(
+        self, source: str, game: Game, episodes: Iterable[tuple[int, bytes]], run: str = ""
+    ) -> None:
+        super().__init__(source, game, run)
+        self._episodes = list(episodes)
 
     def _all(self) -> Iterator[tuple[int, bytes]]:
-        return chain.from_iterable(map(self._games_in, self._paths()))
+        return iter(self._episodes)
+
+    def _newest_first(self) -> Iterator[tuple[int, bytes]]:
+        return reversed(self._episodes)
+
+    def _checked(self, data: bytes) -> Episode:
+        episode = super()._checked(data)
+        episode.verify(self.game)
+        return episode
+
+
+class FiledGames(GameSet):
+    """Games in one file, or in all files of a folder whose names match a pattern, by name."""
+
+    def __init__(self, place: Path, pattern: str, source: str, game: Game, run: str = "") -> None:
+        super().__init__(source, game, run)
+        self.on_file: Callable[[int, int], None] = lambda num_read, num_all: None
+        """Called before each file with the number of files read and to read."""
+        self._place = place
+        self._pattern = pattern
+
+    @abstractmethod
+    def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
+        """The games of a file with their numbers; none if it has been removed."""
+
+    def _all(self) -> Iterator[tuple[int, bytes]]:
+        return chain.from_iterable(map(self._games_in, self._one_by_one(self._paths())))
+
+    def _newest_first(self) -> Iterator[tuple[int, bytes]]:
+        for path in self._one_by_one(self._paths()[::-1]):
+            yield from reversed(list(self._games_in(path)))
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._place.glob(self._pattern)) if self._place.is_dir() else [self._place]
+
+    def _one_by_one(self, paths: Sequence[Path]) -> Iterator[Path]:
+        for number, path in enumerate(paths):
+            self.on_file(number, len(paths))
+            yield path
+
+
+class LoggedGames(FiledGames):
+    """The games of an episode log."""
+
+    def __init__(self, place: Path, game: Game, run: str = "") -> None:
+        super().__init__(place, SEGMENTS, f"run:{run}" if run else str(place), game, run)
 
     def _games_in(self, path: Path) -> Iterator[tuple[int, bytes]]:
-        """The games of a file with their numbers; numbers after damage assume that no game was
-        lost."""
+        """Numbers after damage assume that no game was lost."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:  # removed by training meanwhile
@@ -171,7 +265,7 @@ class LoggedGames:
             number = self._num_before(path)
             on_damage(f"{fault}; its first {start} bytes are skipped")
         try:
-            for record in read_records(data, start, str(path), on_damage):
+            for record in read_episodes(data, start, str(path), on_damage):
                 yield number, data[record.start : record.end]
                 number += 1
         except (Torn, Damaged) as fault:

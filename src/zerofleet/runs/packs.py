@@ -17,15 +17,24 @@ import tarfile
 import uuid
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from io import RawIOBase
+from io import BytesIO, RawIOBase
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zerofleet.errors import BadBytes, BadText, Inconsistent, TooLarge, Unsupported
-from zerofleet.runs.folder import FACTS, UNPACKED, Run, check_name, read_run, runs_folder
-from zerofleet.runs.lock import LOCK, undisturbed
+from zerofleet.replay.recovery import log_without_episodes
+from zerofleet.runs.folder import (
+    FACTS,
+    REDIS,
+    UNPACKED,
+    Run,
+    check_name,
+    read_run,
+    runs_folder,
+)
+from zerofleet.runs.lock import LOCK, locked_for_reading
 from zerofleet.storage import write_whole
 
 FORMAT = 1
@@ -40,7 +49,7 @@ CHUNK_BYTES = 1 << 20
 """Bytes per read."""
 MAX_HEADER_BYTES = 1 << 16
 """Limit of a tar member's metadata, mostly its name."""
-LEFT_OUT = {LOCK, UNPACKED, "tensorboard", "wandb"}
+LEFT_OUT = {LOCK, REDIS, UNPACKED, "refused", "tensorboard", "wandb"}
 """Not packed: it can be regenerated, or has no meaning elsewhere."""
 
 
@@ -72,9 +81,13 @@ def pack(
     folder: Path,
     max_bytes: int = DEFAULT_PART_BYTES,
     leave_out: Collection[Path] = (),
+    without_games: bool = False,
 ) -> list[Path]:
     """Packs a run that no process holds, with parts of at most `max_bytes`; returns the files, the
     list first. Files in `leave_out` are not packed.
+
+    A pack `without_games` still holds what the log has counted: the unpacked run takes no game
+    twice.
     """
     if max_bytes < MIN_PART_BYTES:
         raise BadText(f"a part must have at least {MIN_PART_BYTES} bytes, got {max_bytes}")
@@ -87,15 +100,23 @@ def pack(
         raise Inconsistent(f"{folder} cannot be created: {error.strerror}") from None
     writer = PartWriter(list_path, max_bytes)
     try:
-        with undisturbed(run.folder), writer:
+        with locked_for_reading(run.folder), writer:
             files = [path for path in wanted_files(run.folder) if path not in leave_out]
+            num_bytes = 0
+            if without_games:
+                files = [path for path in files if not path.is_relative_to(run.episodes)]
             with tarfile.open(mode="w|gz", fileobj=writer) as tar:
                 for path in files:
                     tar.add(path, str(path.relative_to(run.folder)), filter=without_owner)
+                if without_games and (log := log_without_episodes(run.episodes)) is not None:
+                    name, data = log
+                    member = tarfile.TarInfo(str((run.episodes / name).relative_to(run.folder)))
+                    member.size = num_bytes = len(data)
+                    tar.addfile(member, BytesIO(data))
         pack_list = PackList(
             format=FORMAT,
             run=run.name,
-            unpacked_bytes=sum(path.stat().st_size for path in files),
+            unpacked_bytes=num_bytes + sum(path.stat().st_size for path in files),
             parts=[part_of(path) for path in writer.paths],
         )
         write_whole(list_path, f"{pack_list.model_dump_json(indent=1)}\n".encode())

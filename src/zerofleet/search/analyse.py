@@ -26,10 +26,10 @@ NUM_SIMULATIONS = 800
 LEAVES_AT_ONCE = 256
 """Leaves per call of the core; between calls Ctrl-C works and the clock is read."""
 
-MOST_SIMULATIONS = 2**32 - 2
+MAX_SIMULATIONS = 2**32 - 2
 """The largest count in the core: the budget of a timed search."""
 
-MOST_GUMBEL_SIMULATIONS = 2**24
+MAX_GUMBEL_SIMULATIONS = 2**24
 """A Gumbel root schedules sequential halving in advance, four bytes per simulation."""
 
 TIMED_LEAVES = 8
@@ -120,7 +120,7 @@ class RunningSearch:
         self._deadline = None
         if seconds is not None:
             self._deadline = time.monotonic() + seconds
-            num_simulations = MOST_SIMULATIONS
+            num_simulations = MAX_SIMULATIONS
             share = max(1, len(positions))
             chosen["max_leaves"] = max(1, TIMED_LEAVES // share)
             chosen["max_bytes"] = TIMED_BYTES // share
@@ -158,9 +158,9 @@ def refuse_unclear_budget(
     if (num_simulations is None) == (seconds is None):
         raise BadText("give either num_simulations or seconds")
     if seconds is None:
-        if root == "gumbel" and (num_simulations or 0) > MOST_GUMBEL_SIMULATIONS:
+        if root == "gumbel" and (num_simulations or 0) > MAX_GUMBEL_SIMULATIONS:
             raise BadText(
-                f"root=gumbel takes at most {MOST_GUMBEL_SIMULATIONS} simulations, got "
+                f"root=gumbel takes at most {MAX_GUMBEL_SIMULATIONS} simulations, got "
                 f"{num_simulations}; use fewer, or root=puct"
             )
         return

@@ -51,7 +51,7 @@ class Analysis:
     def best_action(self) -> int:
         """The action to play."""
         if self.position.to_move == CHANCE:
-            raise IllegalAction(f"chance is to move here: nobody chooses ({self.position!r})")
+            raise IllegalAction(f"chance is to move here, not a player ({self.position!r})")
         return self._best_action
 
     @staticmethod

@@ -37,8 +37,17 @@ def play(
     sections; see SelfPlaySettings.
     """
     named = evaluator if isinstance(evaluator, str) else None
+    version = getattr(evaluator, "version", 0)
     driver = _core.SelfPlay(
-        game, dict(settings), num_groups, games_per_group, num_threads, named, seed, worker
+        game,
+        dict(settings),
+        num_groups,
+        games_per_group,
+        num_threads,
+        named,
+        seed,
+        worker,
+        version=version,
     )
     try:
         left = num_episodes

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from zerofleet import _core
-from zerofleet.bus import Bus, Delivery
+from zerofleet.bus import Bus
 from zerofleet.infer import Pipeline
 from zerofleet.infer.evaluator import Observations
+from zerofleet.selfplay.outbox import Outbox
 from zerofleet.selfplay.play import PATIENCE_S
 from zerofleet.weights import Tensors, checked_tensors
 
@@ -30,10 +31,17 @@ class WorkerTimes:
 
 
 class WeightsFeed:
-    """Fetches and checks published weights in a thread of its own: no worker waits for it."""
+    """Fetches and checks published weights in a background thread: no worker waits for it.
 
-    def __init__(self, bus: Bus, version: int, on_fault: OnFault) -> None:
+    Bad weights are a fault of the program and end the run; see fleet_feed.py for a fleet.
+    """
+
+    def __init__(
+        self, bus: Bus, version: int, is_stopping: Callable[[], bool], on_fault: OnFault
+    ) -> None:
+        """`version` is what the workers begin with."""
         self._bus = bus
+        self._is_stopping = is_stopping
         self._on_fault = on_fault
         self._newest: tuple[int, Tensors] = (version, {})
         self._thread = threading.Thread(target=self._run, name="weights", daemon=True)
@@ -44,48 +52,66 @@ class WeightsFeed:
     def join(self) -> None:
         self._thread.join()
 
-    def other_than(self, version: int) -> tuple[int, Tensors] | None:
-        """The newest version and its tensors, unless it is this one."""
-        newest = self._newest
-        return None if newest[0] == version or not newest[1] else newest
+    def load_newest(self, pipeline: Pipeline) -> None:
+        """Gives a pipeline the newest weights, unless it has them."""
+        version, tensors = self._newest
+        if tensors and version != pipeline.version:
+            pipeline.load(tensors, version)
+
+    @property
+    def why_paused(self) -> str:
+        """Why workers must not play with what they have, in a few words; empty where they may."""
+        return ""
+
+    @property
+    def sha256(self) -> str:
+        """Of the weights that were loaded last; empty where they are not hashed."""
+        return ""
+
+    def wait_until_fresh(self, timeout_s: float) -> bool:
+        """Whether the loaded weights may play; waits until they may, up to the timeout."""
+        return True
 
     def _run(self) -> None:
         try:
-            while not self._bus.stopping:
-                if (published := self._bus.other_weights(self._newest[0])) is not None:
-                    name = f"weights {published.version}"
-                    tensors = checked_tensors(published.data, published.sha256, name)
-                    self._newest = (published.version, tensors)
-                time.sleep(POLL_WEIGHTS_S)
+            while not self._is_stopping():
+                self._fetch()
         except BaseException as fault:
             self._on_fault(fault)
 
+    def _fetch(self) -> None:
+        """Fetches weights, if there are new ones, and waits for news."""
+        if (published := self._bus.other_weights(self._newest[0])) is not None:
+            name = f"weights {published.version}"
+            tensors = checked_tensors(published.data, published.sha256, name)
+            self._newest = (published.version, tensors)
+        self._bus.wait_for_news(POLL_WEIGHTS_S)
+
 
 class Worker:
-    """Moves batches between the driver's search threads and the pipeline until the bus stops.
+    """Moves batches between the driver's search threads and the pipeline until it is stopped.
 
     Groups are the slots of the pipeline, which is kept full as long as there are batches. Before
-    each batch the worker asks the bus whether it may play: while it may not, no new move is made,
-    and finished games are still sent.
+    each batch the worker asks feed and outbox whether it may play: while it may not, no new move is
+    made, and finished games are still sent.
     """
 
     def __init__(
         self,
-        worker_id: int,
         driver: _core.SelfPlay,
         pipeline: Pipeline,
-        bus: Bus,
+        outbox: Outbox,
         feed: WeightsFeed,
+        is_stopping: Callable[[], bool],
         on_fault: OnFault,
     ) -> None:
-        self.id = worker_id
         self.driver = driver
         self.pipeline = pipeline
         self.times = WorkerTimes()
-        self._bus = bus
+        self._outbox = outbox
         self._feed = feed
+        self._is_stopping = is_stopping
         self._on_fault = on_fault
-        self._num_sent = 0
         self._thread = threading.Thread(target=self._run_guarded, name="worker", daemon=True)
 
     def start(self) -> None:
@@ -97,21 +123,23 @@ class Worker:
     def counts(self) -> _core.SelfPlayCounts:
         return self.driver.counts()
 
+    @property
+    def doing(self) -> str:
+        """What it does or waits for, in a few words."""
+        return self._feed.why_paused or self._outbox.why_paused or "plays"
+
     def _run_guarded(self) -> None:
         try:
-            while not self._bus.stopping:
-                self._load_weights()
+            while not self._is_stopping():
+                self._feed.load_newest(self.pipeline)
                 self._move_batches()
                 self._send_episodes()
+            self.driver.stop()
+            self._send_episodes()  # what was finished since
         except BaseException as fault:
             self._on_fault(fault)
         finally:
             self.driver.stop()
-
-    def _load_weights(self) -> None:
-        if (newer := self._feed.other_than(self.pipeline.version)) is not None:
-            version, tensors = newer
-            self.pipeline.load(tensors, version)
 
     def _move_batches(self) -> None:
         """Submits the next batch, if there is one; collects the oldest, if it is time for that."""
@@ -123,17 +151,13 @@ class Worker:
 
     def _send_episodes(self) -> None:
         if episodes := self.driver.take_episodes():
-            first = self._num_sent
-            self._num_sent += len(episodes)
-            self._bus.send_episodes(
-                [Delivery(self.id, first + i, data) for i, data in enumerate(episodes)]
-            )
+            self._outbox.send(episodes)
 
     def _next_batch(self) -> tuple[int, Observations] | None:
         """Waits for one only where nothing is in flight that could be collected instead."""
         patience_s = 0.0 if self.pipeline.num_in_flight else PATIENCE_S
         start = time.perf_counter()
-        allowed = self._bus.wait_to_play(patience_s)
+        allowed = self._feed.wait_until_fresh(patience_s) and self._outbox.wait_to_play(patience_s)
         asked = time.perf_counter()
         self.times.waiting_for_trainer_s += asked - start
         if not allowed:
@@ -151,7 +175,8 @@ class Worker:
         if not self.pipeline.num_in_flight:
             return
         start = time.perf_counter()
-        group, policy_logits, outcomes, version = self.pipeline.collect()
-        self.driver.submit(group, policy_logits, outcomes, version)
+        if self.pipeline.wait(PATIENCE_S):
+            group, policy_logits, outcomes, version = self.pipeline.collect()
+            self.driver.submit(group, policy_logits, outcomes, version)
+            self.times.num_inferences += len(outcomes)
         self.times.inference_s += time.perf_counter() - start
-        self.times.num_inferences += len(outcomes)

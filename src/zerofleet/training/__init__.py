@@ -2,7 +2,7 @@
 
 from zerofleet.training.checkpoint import Checkpoint, CheckpointStore
 from zerofleet.training.data_parallel import ProcessLost, train_together
-from zerofleet.training.loop import RunCounters, TrainingLoop, WeightsPublisher
+from zerofleet.training.loop import IntakeThread, RunCounters, TrainingLoop, WeightsPublisher
 from zerofleet.training.loss import (
     LossTerm,
     PackedBatch,
@@ -18,6 +18,7 @@ from zerofleet.training.trainer import NotFinite, StepReport, Trainer, set_up_to
 __all__ = [
     "Checkpoint",
     "CheckpointStore",
+    "IntakeThread",
     "LossTerm",
     "NotFinite",
     "PackedBatch",

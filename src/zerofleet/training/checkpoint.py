@@ -1,7 +1,7 @@
 """Checkpoints: an immutable file of tensors, then a manifest that names its hash.
 
-A checkpoint counts only if its manifest exists and the file has that hash. A torn one is reported
-and skipped for the one before it. If none is whole, that is an error, not a fresh start.
+A checkpoint counts only if its manifest exists and the file has that hash. A damaged one is
+reported, and the previous one is used. If none is intact, that is an error, not a fresh start.
 """
 
 import hashlib
@@ -56,9 +56,8 @@ class CheckpointStore:
         self._keep_up_to(manifest_path)
 
     def load_newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest whole checkpoint, and what was wrong with newer ones.
-
-        None where there are none at all; BadBytes where none is whole.
+        """The newest intact checkpoint, and what was wrong with newer ones. None if there are none
+        at all; BadBytes if none is intact.
         """
         faults: list[str] = []
         for manifest_path in reversed(self._manifests()):
@@ -68,7 +67,7 @@ class CheckpointStore:
                 faults.append(f"checkpoint {manifest_path.stem} skipped: {error}")
         if faults:
             raise BadBytes(
-                f"{self.folder}: no checkpoint is whole, so the run cannot resume "
+                f"{self.folder}: no checkpoint is intact, so the run cannot resume "
                 f"({'; '.join(faults)}); put a copy of one there, or use another name"
             )
         return None, []

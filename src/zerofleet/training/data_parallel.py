@@ -7,10 +7,10 @@ Rank 0 is the caller's process, which has everything else: replay, checkpoints, 
 the other ranks, scatters each batch to them, and stops them. Each rank computes the gradients of
 its rows; an all-reduce sums these and the row counts that means are over. So all ranks take the
 step that one process would take with the whole batch. Only a batch norm sees the rows of its own
-rank; its running statistics, which play, are the mean over the ranks.
+rank; its running statistics, used in inference, are the mean over the ranks.
 
-A rank that dies or hangs is an error in rank 0: nobody waits forever, and the weights are those of
-the last whole step.
+A rank that dies or hangs is an error in rank 0: no rank waits forever, and the weights are those of
+the last complete step.
 """
 
 import json
@@ -187,7 +187,7 @@ class Leader(Member):
         while not (lost := exit_statuses(self.peers)) and time.monotonic() < give_up_s:
             time.sleep(0.05)
         first_line = str(error).partition("\n")[0]
-        return lost or f"the training processes no longer answer one another: {first_line}"
+        return lost or f"the training processes no longer answer each other: {first_line}"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The trainer: a batch in, better weights out, with an exponential moving average (EMA) for play.
 
-`Step` is one step as a function of what lies on the device: forward and backward pass, AdamW, EMA.
-It never reads a number back, so it never waits for a GPU, and cuda.py can capture it in a graph.
-`Trainer` feeds it batches, sets the learning rate, reads the metrics, and saves and restores.
+`Step` is one training step on the device: forward and backward pass, AdamW, EMA. It never reads a
+number back, so it never waits for a GPU, and cuda.py can capture it in a graph. `Trainer` feeds it
+batches, sets the learning rate, reads the metrics, and saves and restores.
 """
 
 import math
@@ -158,12 +158,12 @@ class Trainer:
         return reports
 
     def drop_reports(self) -> None:
-        """For a process whose metrics nobody reads."""
+        """For a process whose metrics are not read."""
         self._unread.clear()
         self._reports.clear()
 
     def wait(self) -> None:
-        """Waits for all steps. NotFinite where one of them met such a number."""
+        """Waits for all steps. NotFinite if one of them had such a number."""
         with self.on_own_stream():
             self._read_metrics()
         if self._stream is not None:
@@ -308,7 +308,7 @@ def ema_decay(step: int, settings: TrainConfig) -> float:
 class Step:
     """The network, its optimiser and the EMA of its weights, all changed in place by a step.
 
-    A step that meets a number that is not finite changes nothing, and neither do those after it
+    A step with a number that is not finite changes nothing, and neither do those after it
     (`halted`), until the trainer has read the metrics.
     """
 
@@ -325,7 +325,7 @@ class Step:
         self.ema_weight = torch.zeros((), device=device)
         """Weight of the new weights in the EMA, in the next step."""
         self.halted = torch.zeros((), device=device)
-        """1 from the first step on that met a number that is not finite, else 0."""
+        """1 from the first step on that had a number that is not finite, else 0."""
         self.optimizer = torch.optim.AdamW(
             parameter_groups(network, settings.weight_decay),
             lr=self.lr,

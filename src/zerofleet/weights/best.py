@@ -19,7 +19,7 @@ from pathlib import Path
 
 from zerofleet.config import game_text
 from zerofleet.errors import BadBytes, Unsupported
-from zerofleet.storage import own_folder
+from zerofleet.storage import packaged_folder
 
 TENSORS, MANIFEST = "weights.safetensors", "weights.json"
 
@@ -40,7 +40,7 @@ class BestWeights:
 
 def best_folder() -> Path:
     """The folder of all shipped weights, in the package or in a checkout."""
-    return own_folder("best", "weights", "weights")
+    return packaged_folder("best", "weights", "weights")
 
 
 def all_best() -> list[BestWeights]:

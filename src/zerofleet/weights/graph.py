@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from zerofleet.storage import write_whole
 from zerofleet.weights.store import BadWeights
@@ -44,6 +44,44 @@ class Graph:
         yield GRAPH, self.onnx
         yield GRAPH_MANIFEST, (json.dumps(manifest, sort_keys=True) + "\n").encode()
 
+    def encode(self) -> bytes:
+        """The manifest, one line, then the graph: what a bus carries."""
+        files = dict(self.files())
+        return files[GRAPH_MANIFEST] + files[GRAPH]
+
+    @classmethod
+    def decode(cls, data: bytes, name: str) -> Self:
+        """Reads it, verified. BadWeights names the fault."""
+        manifest, _, onnx = data.partition(b"\n")
+        return cls.verified(manifest, onnx, name)
+
+    @classmethod
+    def verified(cls, manifest: bytes, onnx: bytes, name: str) -> Self:
+        try:
+            found = json.loads(manifest)
+            expected = str(found["sha256"])
+            graph = cls(
+                onnx,
+                spec=dict(found["spec"]),
+                shapes=dict(found["shapes"]),
+                inputs=dict(found["inputs"]),
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise BadWeights(f"{name} refused: {error!r}") from None
+        if odd := [dtype for dtype in graph.inputs.values() if dtype not in DTYPES]:
+            raise BadWeights(
+                f"{name} refused: it takes weights as {odd[0]}; known: {', '.join(DTYPES)}"
+            )
+        if unknown := graph.inputs.keys() - graph.shapes.keys():
+            raise BadWeights(f"{name} refused: it takes {min(unknown)}, which no weights have")
+        got = hashlib.sha256(onnx).hexdigest()
+        if got != expected:
+            raise BadWeights(
+                f"{name} refused: sha256 differs from its manifest "
+                f"(got {got[:8]}…, expected {expected[:8]}…)"
+            )
+        return graph
+
 
 def write_graph(folder: Path, graph: Graph) -> None:
     """Writes the graph, then its manifest; replaces older ones."""
@@ -66,27 +104,7 @@ def read_graph(folder: Path) -> Graph:
     """The graph of a folder, verified. BadWeights names the fault."""
     path = folder / GRAPH
     try:
-        manifest = json.loads((folder / GRAPH_MANIFEST).read_text())
-        data = path.read_bytes()
-        expected = str(manifest["sha256"])
-        graph = Graph(
-            data,
-            spec=dict(manifest["spec"]),
-            shapes=dict(manifest["shapes"]),
-            inputs=dict(manifest["inputs"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        manifest, onnx = (folder / GRAPH_MANIFEST).read_bytes(), path.read_bytes()
+    except OSError as error:
         raise BadWeights(f"{path} refused: {error!r}") from None
-    if odd := [dtype for dtype in graph.inputs.values() if dtype not in DTYPES]:
-        raise BadWeights(
-            f"{path} refused: it takes weights as {odd[0]}; known: {', '.join(DTYPES)}"
-        )
-    if unknown := graph.inputs.keys() - graph.shapes.keys():
-        raise BadWeights(f"{path} refused: it takes {min(unknown)}, which no weights have")
-    got = hashlib.sha256(data).hexdigest()
-    if got != expected:
-        raise BadWeights(
-            f"{path} refused: sha256 differs from its manifest "
-            f"(got {got[:8]}…, expected {expected[:8]}…)"
-        )
-    return graph
+    return Graph.verified(manifest, onnx, str(path))

@@ -1,7 +1,7 @@
 """What a network is, apart from its weights: kind, options, and its game.
 
-A spec lies beside the weights as JSON. The network can be built from it, and weights of another
-game, board size or network are refused by it.
+A spec is stored beside the weights as JSON. The network can be built from it, and weights of
+another game, board size or network are refused.
 """
 
 from typing import Any, Self

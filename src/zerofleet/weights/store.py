@@ -1,8 +1,8 @@
 """A folder of versions: one safetensors file and one manifest each, the manifest written last.
 
 A version without a manifest was never published. A file whose hash differs from its manifest, or
-with a number that is not finite, is refused by name. Whoever asks for the newest version gets an
-older good one then, and the warning OlderWeights.
+with a number that is not finite, is refused by name; a load of the newest version then returns an
+older good one, with the warning OlderWeights.
 """
 
 import hashlib

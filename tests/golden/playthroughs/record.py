@@ -1,10 +1,10 @@
-"""Plays a random game of each kind and writes down all that its rules say, ply by ply.
+"""Plays a random game of each kind and records everything that its rules state, ply by ply.
 
 Every ply is a line: who acts, what is played, and a checksum of all that can be asked of the
 position before it. Some plies, the first and the last among them, are written out in full. So a
 rule, a text, an observation or a deal that changes shows in the files here, and can be read there.
 
-    scripts/record-playthroughs        writes the files anew, on purpose
+    scripts/record-playthroughs        rewrites the files, on purpose
 """
 
 import json

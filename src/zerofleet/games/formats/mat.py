@@ -30,7 +30,7 @@ LEFT_WIDTH = 27
 LEAST_RIGHT_COLUMN = 15
 """From this column on a wide gap ends the left column, as in GNU Backgammon."""
 
-MOST_NAME = 31
+MAX_NAME = 31
 """Characters of a name that GNU Backgammon keeps."""
 
 VARIANTS = {"15": "Backgammon", **{str(n): f"HyperGammon ({n})" for n in (1, 2, 3)}}
@@ -237,7 +237,7 @@ def checked(game: Game) -> str:
 
 def name_of(name: str, player: int) -> str:
     """A name without colons."""
-    return " ".join(name.replace(":", " ").split())[:MOST_NAME] or f"player {player + 1}"
+    return " ".join(name.replace(":", " ").split())[:MAX_NAME] or f"player {player + 1}"
 
 
 def turn_lines(record: GameRecord) -> Iterator[str]:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from zerofleet._core import Game, Position
 from zerofleet.errors import BadText, Inconsistent, ZerofleetError
 from zerofleet.games.record import GameRecord, actions_of_turn
-from zerofleet.games.registry import get, names
+from zerofleet.games.registry import built_in_or_given
 
 FIELDS = ("game", "options", "first", "second", "seat", "against", "start", "moves", "result")
 NEEDED = ("game", "options", "start", "moves")
@@ -43,26 +43,13 @@ def read_fields(text: str) -> dict[str, str]:
 
 def read(text: str, game: Game | None = None) -> list[GameRecord]:
     values = read_fields(text)
-    start = game_of(values, game).from_text(values["start"])
+    played = built_in_or_given(values["game"], options_of(values["options"]), game)
+    start = played.from_text(values["start"])
     return [
         GameRecord(
             start, actions_of(start, values["moves"]), players_of(values), awarded_of(values)
         )
     ]
-
-
-def game_of(values: dict[str, str], given: Game | None) -> Game:
-    """The built-in game that the text names; else the given custom game."""
-    if values["game"] in names():
-        game = get(values["game"], **options_of(values["options"]))
-        if given is not None and game != given:
-            raise Inconsistent(f"it is a game of {game!r}, not of {given!r}")
-        return game
-    if given is None or given.name in names():
-        raise BadText(
-            f"it is a game of {values['game']}, which is not built in; name that game to read it"
-        )
-    return given
 
 
 def options_of(text: str) -> dict[str, str]:

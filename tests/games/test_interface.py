@@ -1,4 +1,4 @@
-"""The Python face of the games, the same for each of them."""
+"""The Python interface of games, the same for each of them."""
 
 import random
 
@@ -140,7 +140,7 @@ def test_an_observation_is_a_row_of_bytes_and_the_callers_own(game: zf.games.Gam
     assert not np.array_equal(position.observe(0), observation)
 
 
-def test_a_copy_is_played_on_by_itself(game: zf.games.Game) -> None:
+def test_a_copy_is_independent(game: zf.games.Game) -> None:
     position = game.new_position(seed=1)
     before, copy = position.to_text(), position.copy()
     assert copy == position

@@ -1,4 +1,4 @@
-"""Self-play that weighs whole turns instead of searching."""
+"""Self-play by afterstate evaluation instead of search."""
 
 import numpy as np
 import pytest

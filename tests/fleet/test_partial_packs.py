@@ -1,10 +1,14 @@
-"""Runs that were carried without all that they had, and the weights that they keep."""
+"""Runs unpacked without games or checkpoints, and the weights that a run keeps."""
+
+from contextlib import closing
 
 import pytest
 from tiny_runs import TINY_RUN
 
 import zerofleet as zf
+from zerofleet.config import ReplayConfig
 from zerofleet.errors import Inconsistent, ZerofleetError
+from zerofleet.replay import Replay
 from zerofleet.runs.packs import pack, unpack
 from zerofleet.weights import WeightsStore
 
@@ -22,10 +26,15 @@ def carried(run, tmp_path, without):
     return unpack(pack(run, tmp_path / "packs", leave_out=left_out)[0], "carried")
 
 
-def test_without_games_it_goes_on_with_a_new_window_and_counts_on(tmp_path, capsys):
+def test_without_games_it_resumes_with_a_new_buffer_and_keeps_counting(tmp_path, capsys):
     run = zf.train("tictactoe", run="r", steps=30, settings=SMALL)
-    run = carried(run, tmp_path, [run.episodes])
-    assert not run.episodes.exists()
+    episodes = [played.episode.encode() for played in zf.runs.games("r")]
+    run = unpack(pack(run, tmp_path / "packs", without_games=True)[0], "carried")
+    assert list(zf.runs.games("carried")) == []
+    with closing(Replay(run.episodes, run.game(), ReplayConfig(), seed=1)) as replay:
+        assert replay.log.position.num_episodes == len(episodes)
+        assert replay.accept(episodes) == 0  # none is taken twice
+        assert replay.log.marks()  # what their senders may forget
     zf.arena.match(run.game(), "run:carried,sims=4", "random", num_games=4)
     capsys.readouterr()
     zf.train("tictactoe", run="carried", steps=40)
@@ -38,7 +47,7 @@ def test_without_games_it_goes_on_with_a_new_window_and_counts_on(tmp_path, caps
     assert first.num_games >= before.num_games + 200 // 9  # a game has at most nine positions
 
 
-def test_without_checkpoints_it_is_played_and_rated_but_not_gone_on_with(tmp_path):
+def test_without_checkpoints_it_is_played_and_rated_but_not_resumed(tmp_path):
     run = zf.train("tictactoe", run="r", steps=10, settings=SMALL)
     run = carried(run, tmp_path, [run.checkpoints])
     zf.arena.match(run.game(), "run:carried,sims=4", "random", num_games=4)

@@ -1,0 +1,98 @@
+"""A host of its own for a worker: a network namespace that reaches one port through a slow link.
+
+    with Link(port, delay_s=0.02) as link:
+        subprocess.Popen([*link.prefix, "program", link.host, str(link.port)])
+
+The kernel here has no netem, so a relay in user space delays every byte, each way. `tc tbf` bounds
+the bandwidth, each way. Needs root.
+"""
+
+import asyncio
+import subprocess
+import threading
+import time
+
+NAMESPACE, NEAR, FAR = "zf-bench", "zf-near", "zf-far"
+NEAR_ADDRESS, FAR_ADDRESS = "10.199.0.1", "10.199.0.2"
+CHUNK_BYTES = 1 << 16
+MAX_QUEUED = 256
+"""Chunks in flight in each direction, so that a relay never fills memory."""
+
+
+class Link:
+    """A namespace with a way to a port of this machine's loopback, as long as it is open."""
+
+    def __init__(self, port, delay_s=0.0, rate=None):
+        self._target = port
+        self._delay_s = delay_s
+        self._rate = rate
+        self.host = NEAR_ADDRESS
+        self.port = None
+        self.prefix = ["ip", "netns", "exec", NAMESPACE]
+
+    def __enter__(self):
+        ip("netns", "add", NAMESPACE)
+        ip("link", "add", NEAR, "type", "veth", "peer", "name", FAR, "netns", NAMESPACE)
+        ip("addr", "add", f"{NEAR_ADDRESS}/30", "dev", NEAR)
+        ip("link", "set", NEAR, "up")
+        ip("-n", NAMESPACE, "addr", "add", f"{FAR_ADDRESS}/30", "dev", FAR)
+        for device in ("lo", FAR):
+            ip("-n", NAMESPACE, "link", "set", device, "up")
+        if self._rate:
+            shape = ["root", "tbf", "rate", self._rate, "burst", "64kbit", "latency", "400ms"]
+            run("tc", "qdisc", "add", "dev", NEAR, *shape)
+            run("tc", "-n", NAMESPACE, "qdisc", "add", "dev", FAR, *shape)
+        self._loop = asyncio.new_event_loop()
+        opened = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=[opened], daemon=True)
+        self._thread.start()
+        opened.wait(10)
+        return self
+
+    def __exit__(self, *fault):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        ip("netns", "delete", NAMESPACE)  # and the devices with it
+
+    def _serve(self, opened):
+        async def listen():
+            server = await asyncio.start_server(self._relay, NEAR_ADDRESS, 0)
+            self.port = server.sockets[0].getsockname()[1]
+            opened.set()
+
+        self._loop.run_until_complete(listen())
+        self._loop.run_forever()
+
+    async def _relay(self, reader, writer):
+        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+
+    async def _pump(self, reader, writer):
+        """Passes bytes on, each chunk so much later than it came."""
+        queue = asyncio.Queue(MAX_QUEUED)
+
+        async def read():
+            while data := await reader.read(CHUNK_BYTES):
+                await queue.put((time.monotonic() + self._delay_s, data))
+            await queue.put((0.0, b""))
+
+        reading = asyncio.ensure_future(read())
+        try:
+            while (item := await queue.get())[1]:
+                due_s, data = item
+                await asyncio.sleep(max(0.0, due_s - time.monotonic()))
+                writer.write(data)
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            reading.cancel()
+            writer.close()
+
+
+def ip(*arguments):
+    run("ip", *arguments)
+
+
+def run(*command):
+    subprocess.run(command, check=True)
