@@ -40,6 +40,8 @@ from zerofleet.training.loop import REPORT_INTERVAL_S
 from zerofleet.weights import WeightsStore
 
 STATUS_INTERVAL_S = 5.0
+TURN_S = 0.01
+"""Longest wait of the loop for a batch: in one process, self-play runs ahead unlimited so long."""
 
 
 class TrainerSession:
@@ -130,12 +132,15 @@ class TrainerSession:
         read_totals: Callable[[], SelfPlayTotals],
         on_turn: Callable[[bool], None],
     ) -> None:
-        """Trains as far as the rate limiter allows, saves and rates. `on_turn` is called in each
-        turn of the loop with whether it trained."""
+        """Trains as far as the rate limiter allows, saves and rates. `on_turn` is called at the
+        start of each turn of the loop with whether the last one trained: games that it takes in
+        are trained on before they can end the run."""
         loop = self.loop
         status_at_s = time.monotonic()
+        may_train = False
         while not self.stopping and (progress := self.stop.progress()) < 1:
-            may_train = loop.wait_to_train(timeout_s=0.05)
+            on_turn(may_train)
+            may_train = loop.wait_to_train(TURN_S)
             if may_train:
                 loop.step(progress)
             rating_is_due = rater.is_due()
@@ -146,7 +151,6 @@ class TrainerSession:
             if time.monotonic() - status_at_s >= STATUS_INTERVAL_S:
                 status_at_s = time.monotonic()
                 self.write_status(read_totals())
-            on_turn(may_train)
 
     def write_status(self, played: SelfPlayTotals) -> None:
         elapsed_s = time.monotonic() - self.started_s

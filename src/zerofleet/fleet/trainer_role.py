@@ -188,7 +188,7 @@ class FleetTrainer:
             rater.resume()
             self._intake.start()
             try:
-                session.train_until_stop(rater, lambda: self._played, self._after_turn)
+                session.train_until_stop(rater, lambda: self._played, self._on_turn)
             except (NotFinite, ProcessLost, NotTheTrainer, BusRefused) as fault:
                 session.fail(fault)  # raised after the checkpoint
             self._end_of_training()
@@ -208,7 +208,7 @@ class FleetTrainer:
         self._loop.publish_marks()
         self._is_introduced = True
 
-    def _after_turn(self, trained: bool) -> None:
+    def _on_turn(self, trained: bool) -> None:
         """Tells what the trainer does, and once when Redis is lost or back."""
         self._presence.beat("trains" if trained else "waits for games")
         if self._bus.reachable != self._was_reachable:
