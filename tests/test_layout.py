@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "report": {"arena", "config", "games", "replay", "runs", "weights"},
 }
 MAY_IMPORT["fleet"] = set(MAY_IMPORT)
+MAY_IMPORT["web"] = set(MAY_IMPORT) - {"nets", "selfplay", "training"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 # Modules beside the rooms that every room may import; they themselves import no room, but for
