@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import zerofleet as zf
-from zerofleet.cli import play_backgammon, play_beastybar
+from zerofleet.cli import play_backgammon
 from zerofleet.cli.play_pictures import legal_text, picture
-from zerofleet.cli.play_rules import rules_text
 from zerofleet.errors import ZerofleetError
-from zerofleet.games import Game, Position
+from zerofleet.games import Game, Position, beastybar
+from zerofleet.games.rules import rules_text
 
 BEASTY = zf.games.get("beastybar")
 
@@ -29,7 +29,7 @@ def played(game: Game, moves: str) -> list[Position]:
 def events(state: str, move: str) -> list[str]:
     """What happens when player 0, the person, makes a move in a state of Beasty Bar."""
     position = BEASTY.from_text(f"player=0 {state}")
-    return play_beastybar.turn_lines(position, position.action_from_text(move), 0)
+    return beastybar.turn_lines(position, position.action_from_text(move), 0)
 
 
 # ---- rules
@@ -88,7 +88,7 @@ def test_a_custom_game_prints_its_own_rules(
 
 
 def test_strengths_and_points_are_those_of_the_core() -> None:
-    for name, species in play_beastybar.SPECIES.items():
+    for name, species in beastybar.SPECIES.items():
         position = BEASTY.from_text(
             f"player=0 bar={name}0 hand0=zebra"
             if name != "zebra"
@@ -201,7 +201,7 @@ def test_the_steps_of_a_turn_end_where_playing_it_ends() -> None:
             for zone in ("bar", "thats_it"):
                 came = [card for step in steps for card in step[zone]]
                 assert before[zone] + came == after[zone]
-            assert play_beastybar.turn_lines(BEASTY.from_describe(before), action, 0)
+            assert beastybar.turn_lines(BEASTY.from_describe(before), action, 0)
 
 
 def test_steps_of_an_illegal_action_are_refused_and_other_games_have_none() -> None:
@@ -215,14 +215,14 @@ def test_the_end_shows_the_score_with_its_cards_and_why_a_card_was_left() -> Non
         "player=0 queue=seal0 bar=zebra0,lion1,parrot0 hand0=skunk hand1=snake thats_it=hippo1"
     )
     assert over.to_move == zf.OVER
-    assert play_beastybar.final_score(over, 0).splitlines() == [
+    assert beastybar.final_score(over, 0).splitlines() == [
         "YOU       8 points: ZEBRA 4, PARROT 4",
         "opponent  2 points: lion 2",
         "Only 3 cards are left in queue, hands and piles. The bar opens for 5, so nobody can enter "
         "any more: unplayed cards count nothing.",
     ]
     animals = zf.games.get("beastybar", scoring="animals").from_text("player=0 bar=zebra0,lion1")
-    assert play_beastybar.final_score(animals, 1).splitlines() == [
+    assert beastybar.final_score(animals, 1).splitlines() == [
         "YOU       1 animals of strength 12: LION 2",
         "opponent  1 animals of strength 7: zebra 4",
         "All cards are played.",

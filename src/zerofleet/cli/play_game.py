@@ -9,7 +9,7 @@ from rich.console import Console
 
 from zerofleet._core import CHANCE, OVER, Outcome
 from zerofleet.arena import Player
-from zerofleet.cli import play_backgammon, play_beastybar
+from zerofleet.cli import play_backgammon
 from zerofleet.cli.play_pictures import (
     TURNS_LISTED,
     hint_text,
@@ -20,10 +20,10 @@ from zerofleet.cli.play_pictures import (
     turn_lines,
 )
 from zerofleet.cli.play_record import OngoingGame
-from zerofleet.cli.play_rules import rules_text
 from zerofleet.errors import ZerofleetError
-from zerofleet.games import Position, is_source, write_games
+from zerofleet.games import Position, beastybar, is_source, write_games
 from zerofleet.games.formats import format_of
+from zerofleet.games.rules import rules_text
 from zerofleet.program import program_name
 from zerofleet.search import analyse
 
@@ -179,9 +179,9 @@ class Board:
             self.say(legal_text(position, TURNS_LISTED))
             return
         self.turn_starts.append(num_moves)
-        if self.record.game.name == play_beastybar.NAME:
+        if self.record.game.name == beastybar.NAME:
             self.say_steps([position], [position.action_from_text(self.record.moves[-1])])
-            drawn = play_beastybar.drawn_card(position, self.record.position, self.record.person)
+            drawn = beastybar.drawn_card(position, self.record.position, self.record.person)
             self.say(f"  you draw {drawn}" if drawn else "  no card is left to draw")
 
     def undo(self) -> None:
@@ -232,8 +232,8 @@ class Board:
     def say_result(self) -> None:
         position, person = self.record.position, self.record.person
         self.say(f"\n{picture(self.record.positions, person)}")
-        if self.record.game.name == play_beastybar.NAME:
-            self.say(play_beastybar.final_score(position, person))
+        if self.record.game.name == beastybar.NAME:
+            self.say(beastybar.final_score(position, person))
         reward = position.rewards()[person]
         outcome = outcome_text(self.record.game.outcomes, reward)
         self.say(f"the game is over; for you: {outcome} ({reward:+g})", style="bold")

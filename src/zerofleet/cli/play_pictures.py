@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from zerofleet._core import CHANCE, OVER
 from zerofleet.arena.turns import turns
-from zerofleet.cli import play_backgammon, play_beastybar
-from zerofleet.games import Position
+from zerofleet.cli import play_backgammon
+from zerofleet.games import Position, beastybar
 from zerofleet.search import Analysis
 
 TURNS_LISTED = 24
@@ -25,8 +25,8 @@ def picture(positions: Sequence[Position], person: int) -> str:
     position = positions[-1]
     game = position.game
     seen = position.describe(person)
-    if game.name == play_beastybar.NAME:
-        return play_beastybar.table(position, person)
+    if game.name == beastybar.NAME:
+        return beastybar.table(position, person)
     if "picture" in seen:
         return str(seen["picture"]).rstrip("\n")
     if game.hidden:
@@ -73,8 +73,8 @@ def turn_lines(positions: Sequence[Position], actions: Sequence[int], person: in
     """What a turn did, step by step, in games whose notation does not show it. Positions are those
     before each action, then the one after the last."""
     game = positions[0].game
-    if game.name == play_beastybar.NAME:
-        return play_beastybar.turn_lines(positions[0], actions[0], person)
+    if game.name == beastybar.NAME:
+        return beastybar.turn_lines(positions[0], actions[0], person)
     if game.name == play_backgammon.NAME:
         return play_backgammon.checker_lines(positions, actions)
     return []
@@ -82,8 +82,8 @@ def turn_lines(positions: Sequence[Position], actions: Sequence[int], person: in
 
 def move_text(position: Position, action: int, person: int) -> str:
     """A move in its usual notation, with its meaning in Beasty Bar."""
-    if position.game.name == play_beastybar.NAME:
-        return play_beastybar.move_text(position, action, person)
+    if position.game.name == beastybar.NAME:
+        return beastybar.move_text(position, action, person)
     return position.action_text(action)
 
 

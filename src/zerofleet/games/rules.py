@@ -1,13 +1,13 @@
-"""The rules of each game, as the command `rules` of `zerofleet play` prints them."""
+"""The rules of each game in words, for `zerofleet play` and the pages."""
 
 import inspect
 import sys
 from itertools import takewhile
 from pathlib import Path
 
-from zerofleet.cli.play_beastybar import SPECIES, species_row
-from zerofleet.games import Game, is_source
-from zerofleet.games.sources import find_class
+from zerofleet._core import Game
+from zerofleet.games.beastybar import SPECIES, species_row
+from zerofleet.games.sources import find_class, is_source
 
 
 def rules_text(name: str, game: Game) -> str:

@@ -1,4 +1,4 @@
-"""Beasty Bar on the terminal: the table, the meaning of moves, and what a turn does.
+"""Beasty Bar as text: the table, the meaning of moves, and what a turn does.
 
 The person's animals are in upper case, the opponent's in lower case.
 """
@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zerofleet._core import OVER
-from zerofleet.games import Position
+from zerofleet._core import OVER, Position
 
 NAME = "beastybar"
 CARDS_TO_OPEN = 5
