@@ -151,6 +151,15 @@ def test_the_help_of_each_verb_has_an_example_that_runs(
     assert Ran(capsys, *example).status == 0
 
 
+@pytest.mark.parametrize("group", [[], ["fleet"], ["runs"], ["episodes"]])
+def test_the_list_of_commands_shows_each_summary_whole(
+    capsys: pytest.CaptureFixture[str], group: list[str]
+) -> None:
+    commands = Ran(capsys, *group, "--help").output.partition("Commands:\n")[2].splitlines()
+    assert commands
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_the_installed_command_says_its_version() -> None:
     ran = subprocess.run([ZEROFLEET, "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout == f"zerofleet {version('zerofleet')}\n"

@@ -44,8 +44,8 @@ WorkerName = Annotated[
 fleet = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Run a fleet: start one on this machine or on a Ray cluster, show its status, control its "
-    "workers. The roles themselves are `zerofleet trainer`, `worker`, `rater` and `inference`.",
+    help="Start, show and control a fleet.\n\nIt runs on this machine or on a Ray cluster. The roles "
+    "themselves are `zerofleet trainer`, `worker`, `rater` and `inference`.",
 )
 
 
@@ -67,9 +67,10 @@ def local(
     seed: RunSeed = None,
     track: Track = "tensorboard",
 ) -> None:
-    """Start a whole fleet on this machine: Redis, if none is given, trainer, workers and a rater.
+    """Start a whole fleet on this machine.
 
-    Each is a separate process; lines of output begin with the role's name. The cores are divided as
+    It has a trainer, workers, a rater, and Redis unless one is given. Each is a separate process;
+    lines of output begin with the role's name. The cores are divided as
     in `zerofleet train`. Ctrl-C, or the end of the run, stops them all. Workers on other machines
     can join through a Redis that they reach.
 
@@ -146,8 +147,9 @@ def status(
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
     ] = False,
 ) -> None:
-    """Show the roles of a run, what each does, the queue, the pace, the weights and Redis, once.
+    """Show once what each role of a run does.
 
+    Also the queue, the pace, the weights and Redis.
     `zerofleet monitor` shows them live.
 
     Example: zerofleet fleet status --run c4 --json
@@ -174,8 +176,9 @@ def pause(
         str, typer.Option(metavar="TEXT", help="The reason that `fleet status` shows.")
     ] = "an operator asked for it",
 ) -> None:
-    """Pause a worker, or all of a run: no new moves are made until `fleet resume`.
+    """Pause a worker, or all workers of a run.
 
+    They make no new moves until `fleet resume`.
     The worker keeps running, and its finished games are still sent. Needs the trainer's user.
 
     Example: zerofleet fleet pause --run c4 box-1 --reason 'the machine is needed'
@@ -224,7 +227,7 @@ def acl(
         ),
     ] = None,
 ) -> None:
-    """Print Redis users for the roles of a run and for viewers, as lines of an ACL file.
+    """Print Redis users for the roles of a run, as an ACL file.
 
     Each user has only the permissions of its role. The lines hold hashes; the passwords are in
     files that only you can read, for REDIS_PASSWORD_FILE. REDIS_USER is the name after `user`. Add

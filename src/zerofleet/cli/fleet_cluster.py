@@ -42,7 +42,7 @@ def up(
     ],
     address: RayAddress = None,
 ) -> None:
-    """Start a run on an existing Ray cluster, which places its roles by cores, GPUs and resources.
+    """Start a run on an existing Ray cluster.
 
     FILE has the run, its settings, and the number of each role, in total or per node. Roles that
     die are restarted, nodes that join get theirs, nodes that leave are drained. Roles are ordinary
@@ -79,7 +79,7 @@ def scale(
     ] = None,
     address: RayAddress = None,
 ) -> None:
-    """Change the number of workers, raters or inference servers on a Ray cluster.
+    """Change how many workers or servers a Ray cluster runs.
 
     Surplus ones are drained: they hand over their games and end. Without numbers this only shows
     where each role runs and how often it was restarted.
@@ -99,8 +99,9 @@ def scale(
 
 
 def down(run: RunName, address: RayAddress = None) -> None:
-    """End a run on a Ray cluster: its roles drain; the trainer ends last, with a checkpoint.
+    """End a run on a Ray cluster.
 
+    Its roles drain; the trainer ends last, with a checkpoint.
     No process is left on the nodes. `fleet up` with the same file resumes the run.
 
     Example: zerofleet fleet down --run bb

@@ -71,9 +71,10 @@ def inference(
     health_port: HealthPortNumber = 0,
     health_host: HealthHost = LOOPBACK,
 ) -> None:
-    """Evaluate for the workers of a run that are started with `--evaluator remote`.
+    """Evaluate leaves for the workers of a fleet.
 
-    Start one per GPU, or per machine without one. Requests of all workers are merged into batches;
+    It serves workers that are started with `--evaluator remote`. Start one per GPU, or per machine
+    without one. Requests of all workers are merged into batches;
     new weights are loaded between two of them. Workers find their servers through Redis.
 
     Example: zerofleet inference --run c4 --device cuda:0 --redis redis://127.0.0.1:6379

@@ -30,8 +30,9 @@ def monitor(
         typer.Option("--interval", min=0.1, metavar="SECONDS", help="Seconds between two looks."),
     ] = 1.0,
 ) -> None:
-    """Show a fleet live: its roles and what each does, throughput, queue, weights and rating.
+    """Show a fleet live.
 
+    What each role does or waits for, throughput, queue, weights, loss and rating.
     Red is what stands still, is silent or gone. Keys sort, filter and scroll; `?` lists them, `q`
     leaves. A viewer's user suffices. While Redis is out of reach the last picture stays, in grey.
 

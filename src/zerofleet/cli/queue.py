@@ -25,7 +25,7 @@ def queue(
     ] = None,
     redis: RedisUrl = None,
 ) -> None:
-    """Show the games that wait for a fleet's trainer, or discard them.
+    """Show or discard the games that wait for a fleet's trainer.
 
     `clear` asks twice. The games are marked as done, so that workers delete them too and do not
     send them again.

@@ -26,8 +26,9 @@ def rater(
     health_port: HealthPortNumber = 0,
     health_host: HealthHost = LOOPBACK,
 ) -> None:
-    """Play rating games for a run of a fleet: its weights against the opponents of its settings.
+    """Play rating games for a fleet.
 
+    The run's weights play against the opponents that its settings name.
     The trainer splits a rating into blocks; each rater leases one after another and reports its
     games. Any number of raters gives the same result as one machine.
 

@@ -61,8 +61,9 @@ def trainer(
     health_port: HealthPortNumber = 0,
     health_host: HealthHost = LOOPBACK,
 ) -> None:
-    """Train a run from the games that workers send through Redis; workers run elsewhere.
+    """Train a run from the games that its workers send.
 
+    Workers are other processes, on this or other machines; games and weights travel through Redis.
     Settings are those of `zerofleet train`. A run has one trainer at a time. Ctrl-C or SIGTERM
     saves a checkpoint and ends the trainer; workers play ahead meanwhile, and the same command
     resumes. At the run's stop, such as --minutes, all its roles end.

@@ -63,8 +63,9 @@ def validate(
         ),
     ] = False,
 ) -> None:
-    """Check that this machine trains, plays and counts right: before renting many of its kind.
+    """Check that this machine trains, plays and counts right.
 
+    Use it before renting many machines of a kind.
     Small runs of the game are made: deterministic ones, one in this process, and a fleet of real
     processes around a Redis that is started for it. A check passes, fails, or is skipped with the
     reason, as where there is no redis-server. The exit status is 1 if one fails. Ctrl-C ends all

@@ -101,7 +101,7 @@ def worker(
     health_host: HealthHost = LOOPBACK,
     process: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Play games for a run of a fleet, with its newest weights, and send them to its trainer.
+    """Play games for a fleet's trainer, with its newest weights.
 
     A worker needs only the address of Redis and the run's name; game, network and settings come
     from the run. It waits for a trainer, plays ahead while there is none, and keeps every game on
