@@ -39,7 +39,7 @@ def compare(
     run: StreamRun = None,
     redis: RedisUrl = None,
 ) -> None:
-    """Compare two sets of games: do they differ?
+    """Test whether two sets of games differ.
 
     Measured per game: plies; the first player's score; the entropy of the policy targets, in nats;
     their surprise; value_bias, the root value minus the outcome in the mover's view; value_error,

@@ -44,8 +44,8 @@ WorkerName = Annotated[
 fleet = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Start, show and control a fleet.\n\nIt runs on this machine or on a Ray cluster. The roles "
-    "themselves are `zerofleet trainer`, `worker`, `rater` and `inference`.",
+    help="Start, show and control a fleet.\n\nIt runs on this machine or on a Ray cluster. The "
+    "roles themselves are `zerofleet trainer`, `worker`, `rater` and `inference`.",
 )
 
 
