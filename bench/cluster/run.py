@@ -1,10 +1,11 @@
-"""Inference servers on this machine: games/s through one, its latency, and what its wire takes.
+"""Inference servers on this machine: games/s through one, its latency, what its wire takes, and
+how much of bare inference a server reaches that is fed by all other cores.
 
-    .venv/bin/python bench/cluster/run.py [--only games latency wire] [--seconds 20] [--no-record]
+    .venv/bin/python bench/cluster/run.py [--only games latency wire fed] [--seconds 20]
     zerofleet bench cluster --device cuda --cores 16
 
 Goals: games/s at least 0.9 of a worker's own evaluator; 1 M rows/s of Beasty Bar with a network
-that costs nothing, on four cores.
+that costs nothing, on four cores; a GPU fed by 15 cores at 0.85 of bare inference.
 """
 
 import argparse
@@ -13,12 +14,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from fed import fed
 from games import compare
 from recording import record
 from wire import added_latency, throughput
 
 LOAD = 0.8
 """Of a server's throughput, at which its latency is measured."""
+FED_BATCH_ROWS = 1024
+"""Of a server that is fed, as in self-play on a GPU, and of the bare inference beside it."""
 
 
 def measure_games(arguments, cores):
@@ -63,7 +67,7 @@ def measure_wire(arguments, cores):
     num_workers = max(1, len(cores) - 1)
     found = [
         throughput(game, num_workers, num_rows, arguments.seconds, encrypted)
-        for game in ("beastybar", "gomoku")
+        for game in arguments.wire_games
         for num_rows in (128, 1024)
         for encrypted in (False, True)
     ]
@@ -76,7 +80,30 @@ def measure_wire(arguments, cores):
     return found, table
 
 
-MEASUREMENTS = {"games": measure_games, "latency": measure_latency, "wire": measure_wire}
+def measure_fed(arguments, cores):
+    name, _, preset = arguments.fed_preset.partition("/")
+    num_workers = max(1, len(cores) - 1)
+    found = [
+        fed(
+            name, preset, num_workers, num_rows, FED_BATCH_ROWS, arguments.seconds, arguments.device
+        )
+        for num_rows in arguments.fed_rows
+    ]
+    table = [
+        f"{each['network']:14} {each['workers']} workers  {each['rows_per_request']:4} rows  "
+        f"{each['rows_per_s']:10,.0f} of {each['bare_rows_per_s']:10,.0f} rows/s  ratio "
+        f"{each['over_bare']:.3f}  goal 0.85  p99 {each['latency_s']['p99'] * 1000:.1f} ms"
+        for each in found
+    ]
+    return found, table
+
+
+MEASUREMENTS = {
+    "games": measure_games,
+    "latency": measure_latency,
+    "wire": measure_wire,
+    "fed": measure_fed,
+}
 
 
 def main():
@@ -87,6 +114,9 @@ def main():
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:1")
     parser.add_argument("--cores", type=int, default=0, help="to use; 0: all of the machine")
     parser.add_argument("--presets", nargs="*", default=["connect4/fast"])
+    parser.add_argument("--wire-games", nargs="*", default=["beastybar", "gomoku"])
+    parser.add_argument("--fed-preset", default="beastybar/published_run", help="whose network")
+    parser.add_argument("--fed-rows", type=int, nargs="*", default=[128, 256], help="of a request")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="of the run")
     parser.add_argument("--no-record", action="store_true", help="print only")
     arguments = parser.parse_args()
