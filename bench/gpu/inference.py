@@ -17,7 +17,14 @@ from zerofleet.infer.calibration import NUM_SLOTS, throughput_of
 from zerofleet.nets.network import FINAL_STD
 
 PRESETS = {
-    "beastybar": ["large", "cards-medium", "cards-small", "places-large", "places-medium"],
+    "beastybar": [
+        "large",
+        "pooled-large",
+        "cards-medium",
+        "cards-small",
+        "places-large",
+        "places-medium",
+    ],
     "gomoku": ["small", "medium", "large"],
     "backgammon": ["large"],
     "connect4": ["small"],

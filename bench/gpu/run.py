@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from gpu import fp8, inference, overlap, search, selfplay, training
+from gpu import ablation, fp8, inference, overlap, search, selfplay, training
 from recording import facts, result_path
 
 MEASUREMENTS = {
@@ -30,6 +30,7 @@ MEASUREMENTS = {
     **search.MEASUREMENTS,
     **training.MEASUREMENTS,
     **overlap.MEASUREMENTS,
+    **ablation.MEASUREMENTS,
 }
 GOALS = {
     "selfplay beastybar large puct-200": "61 games/s, GPU busy 95 %, 0.9 of bare",
@@ -45,7 +46,7 @@ GOALS = {
 """The project's goals on one H200 with 16 cores, by measurement. A published plan for
 Beasty Bar (200 simulations, a 10 M-parameter transformer) expects 61 games/s of a cluster of 24
 GPUs (16 A10G, 8 H100) and 768 CPU cores. The other goals are the project's own."""
-SELECTIONS = {"goals": list(GOALS)}
+SELECTIONS = {"goals": list(GOALS), "ablation": list(ablation.MEASUREMENTS)}
 """Names that --only takes for several measurements."""
 
 
@@ -82,7 +83,7 @@ def main():
         nargs="+",
         metavar="NAME",
         default=["*"],
-        help="measurements, * matches anything; goals: those with a goal",
+        help="measurements, * matches anything; goals: those with a goal; ablation",
     )
     parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--no-compile", action="store_true", help="plain CUDA graphs")
