@@ -17,6 +17,7 @@ const routes: readonly Route[] = [
   { path: "/runs/:run", load: page("run") },
   { path: "/runs/:run/games", load: page("games") },
   { path: "/runs/:run/games/:id", load: page("viewer") },
+  { path: "/played/:id", load: page("viewer") },
   { path: "/play", load: page("play") },
   { path: "/play/:id", load: page("play") },
   { path: "/ladder", load: page("ladder") },

@@ -1,11 +1,18 @@
 // The live connection: one WebSocket for the run now shown, opened again with growing pauses when it breaks.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { components } from "./api";
 
-/** What the server says by itself; `data` has the shape that `type` names in the API's schema. */
-export interface LiveMessage {
-  type: string;
-  data: unknown;
-}
+type Schemas = components["schemas"];
+
+/** What the server says by itself: LiveMessage of the API's schema, whose text tells what `data` is. */
+export type LiveMessage =
+  | { type: "hello"; data: Schemas["Hello"] }
+  | { type: "status"; data: Schemas["RunUpdate"] }
+  | { type: "train"; data: Record<string, number | null> }
+  | { type: "rating"; data: Schemas["RatingPoint"] }
+  | { type: "event"; data: Schemas["RunEvent"] }
+  | { type: "fleet"; data: Schemas["FleetAnswer"] }
+  | { type: "episodes"; data: { total: number } };
 
 export type LiveState = "off" | "connecting" | "open" | "away";
 
@@ -17,14 +24,14 @@ export function pauseBefore(attempt: number, random: () => number = Math.random)
 class Live {
   state: LiveState = "off";
   private socket: WebSocket | null = null;
-  private run: string | null = null;
+  private run = "";
   private attempt = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly readers = new Set<(message: LiveMessage) => void>();
   private readonly watchers = new Set<(state: LiveState) => void>();
 
-  /** Reads what is said about `run`, or about no run in particular; returns what ends that. */
-  read(run: string | null, reader: (message: LiveMessage) => void): () => void {
+  /** Reads what is said about `run`; returns what ends that. */
+  read(run: string, reader: (message: LiveMessage) => void): () => void {
     this.readers.add(reader);
     if (this.state === "off" || this.run !== run) this.open(run);
     return () => {
@@ -41,7 +48,7 @@ class Live {
     return () => this.watchers.delete(watcher);
   }
 
-  private open(run: string | null): void {
+  private open(run: string): void {
     this.drop();
     this.run = run;
     this.attempt = 0;
@@ -50,8 +57,8 @@ class Live {
 
   private connect(state: LiveState): void {
     this.setState(state);
-    const query = this.run === null ? "" : `?run=${encodeURIComponent(this.run)}`;
-    const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/v1/live${query}`);
+    const server = location.origin.replace(/^http/, "ws");
+    const socket = new WebSocket(`${server}/api/v1/live?run=${encodeURIComponent(this.run)}`);
     this.socket = socket;
     socket.onopen = () => {
       this.attempt = 0;
@@ -78,7 +85,7 @@ class Live {
 
   private close(): void {
     this.drop();
-    this.run = null;
+    this.run = "";
     this.setState("off");
   }
 
@@ -92,13 +99,14 @@ class Live {
 const live = new Live();
 
 /**
- * Calls `onMessage` for what the server says about `run` while the page is shown, and `onReturn` when the connection is
- * open again after it broke: what was said meanwhile has to be asked for.
+ * Calls `onMessage` for what the server says about `run` (null: of none) while the page is shown, and `onReturn` when
+ * the connection is open again after it broke: what was said meanwhile has to be asked for.
  */
 export function useLive(run: string | null, onMessage: (message: LiveMessage) => void, onReturn?: () => void): void {
   const latest = useRef({ onMessage, onReturn });
   latest.current = { onMessage, onReturn };
   useEffect(() => {
+    if (run === null) return;
     let wasAway = false;
     const endReading = live.read(run, (message) => latest.current.onMessage(message));
     const endWatching = live.watch((state) => {

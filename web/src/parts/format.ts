@@ -67,6 +67,13 @@ export function plural(number: number, one: string, several = `${one}s`): string
   return `${count(number)} ${number === 1 ? one : several}`;
 }
 
+/** A player for people: `run:c4@894` is `c4, step 894`. */
+export function playerText(text: string): string {
+  const [, run, step] = /^run:(.+?)(?:@(\d+))?$/.exec(text) ?? [];
+  if (run === undefined) return text;
+  return step === undefined ? run : `${run}, step ${count(Number(step))}`;
+}
+
 function minus(text: string): string {
   return text.replace("-", "\u2212");
 }

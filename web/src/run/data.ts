@@ -1,0 +1,107 @@
+// All that the run page shows about one run: asked for once, then kept up to date by the live connection.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { components } from "../api";
+import { ApiError, get, useGet, type Resource } from "../client";
+import type { LiveMessage } from "../live";
+
+type Schemas = components["schemas"];
+type Metrics = Schemas["Metrics"];
+
+/** Points of a curve that are asked for; with what arrives live there are up to twice as many. */
+const maxPoints = 400;
+
+export interface RunData {
+  detail: Resource<Schemas["RunDetail"]>;
+  train: Metrics | null;
+  status: Metrics | null;
+  ratings: Resource<Schemas["RatingPoint"][]>;
+  events: Resource<Schemas["RunEvent"][]>;
+  /** Takes in what the server says by itself. */
+  take: (message: LiveMessage) => void;
+  /** Asks for everything again. */
+  reload: () => void;
+}
+
+/** Everything about `run`; null asks for nothing. */
+export function useRunData(run: string | null): RunData {
+  const path = { run: run ?? "" };
+  const detail = useGet("/api/v1/runs/{run}", run === null ? null : { path });
+  const ratings = useGet("/api/v1/runs/{run}/ratings", run === null ? null : { path });
+  const events = useGet("/api/v1/runs/{run}/events", run === null ? null : { path });
+  const train = useMetrics(run, "train");
+  const status = useMetrics(run, "status");
+
+  const take = (message: LiveMessage) => {
+    switch (message.type) {
+      case "status":
+        detail.update((shown) => ({ ...shown, ...message.data }));
+        status.extend();
+        train.extend();
+        break;
+      case "rating":
+        ratings.reload(); // Every rating moves the fit of all.
+        break;
+      case "event":
+        events.update((shown) => [message.data, ...shown]);
+        if (message.data.kind === "start") {
+          train.reload();
+          status.reload();
+        }
+        break;
+    }
+  };
+  const reload = () => {
+    for (const each of [detail, ratings, events, train, status]) each.reload();
+  };
+  return { detail, train: train.data, status: status.data, ratings, events, take, reload };
+}
+
+/** A table of metrics that can be extended by the records written since. */
+function useMetrics(run: string | null, kind: Metrics["kind"]) {
+  const [data, setData] = useState<Metrics | null>(null);
+  const shown = useRef<Metrics | null>(null);
+  const isAsking = useRef(false);
+
+  const show = (metrics: Metrics | null) => {
+    shown.current = metrics;
+    setData(metrics);
+  };
+  const ask = async (afterStep: number) => {
+    if (run === null || isAsking.current) return;
+    isAsking.current = true;
+    const before = afterStep < 0 ? null : shown.current;
+    try {
+      const query = { kind, after_step: afterStep, max_points: maxPoints };
+      const fresh = await get("/api/v1/runs/{run}/metrics", { path: { run }, query });
+      show(before === null ? fresh : appended(before, fresh));
+    } catch (error) {
+      // The page's other requests say what is wrong; a curve only stays as it is.
+      if (!(error instanceof ApiError)) throw error;
+    } finally {
+      isAsking.current = false;
+    }
+  };
+  const reload = () => void ask(-1);
+  const extend = () => {
+    const steps = shown.current?.columns["step"] ?? [];
+    void ask(steps.length > 2 * maxPoints ? -1 : (steps.at(-1) ?? -1));
+  };
+  useEffect(() => {
+    show(null);
+    reload();
+  }, [run]);
+  return { data, reload, extend };
+}
+
+/** Two tables one after the other; a column that one of them lacks is null there. */
+export function appended(before: Metrics, after: Metrics): Metrics {
+  const length = (metrics: Metrics) => metrics.columns["step"]?.length ?? 0;
+  const names = new Set([...Object.keys(before.columns), ...Object.keys(after.columns)]);
+  const columns: Metrics["columns"] = {};
+  for (const name of names) {
+    const first = before.columns[name] ?? Array<null>(length(before)).fill(null);
+    const second = after.columns[name] ?? Array<null>(length(after)).fill(null);
+    columns[name] = [...first, ...second];
+  }
+  return { ...after, columns, num_records: before.num_records + after.num_records };
+}
