@@ -104,6 +104,20 @@ def take_slowly(game_s: float) -> None:
     replace_method("zerofleet.replay.intake:Intake.take", make)
 
 
+def compile_until(over: Path) -> None:
+    """Compiles until a file is there, before the first training step."""
+
+    def make(compile_ahead: Callable[..., Any]) -> Callable[..., Any]:
+        def slow(loop: Any) -> None:
+            while not over.exists():
+                time.sleep(0.05)
+            compile_ahead(loop)
+
+        return slow
+
+    replace_method("zerofleet.training.loop:TrainingLoop.compile_ahead", make)
+
+
 def answer_with_nan(after: int) -> None:
     """An inference server that is honest for so many answers, then sends NaN for every logit."""
 

@@ -117,6 +117,7 @@ class FleetTrainer:
         self._is_introduced = False
         with suppress(BusUnreachable, BusFull):  # then the intake does so later
             self._introduce()
+        session.loop.set_pace()  # before workers can play: without one they play ahead
         session.loop.publish()
 
         # Ratings, by whoever leases their blocks.
@@ -183,10 +184,9 @@ class FleetTrainer:
         reached its stop; without a trainer they play ahead."""
         session, rater = self._session, self._rater
         with session.graceful_stop.on_signals(rater.interrupt):
+            self._intake.start()  # before what takes minutes: the pace counts only what came in
             self._loop.compile_ahead()
-            self._loop.set_pace()
             rater.resume()
-            self._intake.start()
             try:
                 session.train_until_stop(rater, lambda: self._played, self._on_turn)
             except (NotFinite, ProcessLost, NotTheTrainer, BusRefused) as fault:

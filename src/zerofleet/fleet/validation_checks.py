@@ -319,8 +319,8 @@ def losses_per_game(evaluate: Evaluate, games: Sequence[LoggedGame]) -> Values:
 
 
 def same_learning(embedded: Run, fleet: Run, points: Sequence[int], num_games: int) -> Finding:
-    """At equal steps, and so at equal games, the fleet has learnt as much as one process: losses of
-    both on the same games, the newest of both runs."""
+    """At equal steps, and so at about as many games, the fleet has learnt as much as one process:
+    losses of both on the same games, the newest of both runs. The fleet may have trained on."""
     held_out = [
         played
         for run in (embedded, fleet)
@@ -335,7 +335,7 @@ def same_learning(embedded: Run, fleet: Run, points: Sequence[int], num_games: i
     learnt = mean_estimate(of_embedded[0] - of_embedded[last])
     gap = mean_estimate(of_fleet[last] - of_embedded[last])
     allowed = MARGIN * learnt.mean
-    played = [metrics.latest(run.folder)["status"]["games"] for run in (embedded, fleet)]
+    ends = [metrics.latest(run.folder)["status"] for run in (embedded, fleet)]
     curves = {
         name: {step: float(each.mean()) for step, each in by_step.items()}
         for name, by_step in losses.items()
@@ -343,7 +343,9 @@ def same_learning(embedded: Run, fleet: Run, points: Sequence[int], num_games: i
     return Finding(
         learnt.low > 0 and gap.low <= allowed and gap.high >= -allowed,
         [
-            f"{last:,} steps: {played[0]:,} games {embedded.name}, {played[1]:,} {fleet.name}",
+            f"up to step {last:,}; {embedded.name} made {ends[0]['step']:,} with "
+            f"{ends[0]['games']:,} games, {fleet.name} {ends[1]['step']:,} "
+            f"with {ends[1]['games']:,}",
             *(
                 f"loss on {len(held_out):,} games, {name}: {curve_text(curve)}"
                 for name, curve in curves.items()

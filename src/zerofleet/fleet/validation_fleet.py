@@ -5,8 +5,9 @@
     fleet.quiet.published   # must equal them
 
 Once the trainer has published new weights and each worker has played, all workers are paused until
-nothing is in flight. What the registry says then must agree exactly. Then the run is played to its
-end.
+nothing is in flight. What the registry says then must agree exactly. The run has no stop of its
+own, which a fast machine would reach before the fleet is looked at: it is ended after that, once
+its steps are made.
 """
 
 import threading
@@ -24,7 +25,7 @@ from zerofleet.errors import EngineFailed
 from zerofleet.fleet.local import Roles, run_fleet
 from zerofleet.fleet.local_redis import address_in, url_file
 from zerofleet.fleet.signals import GracefulStop
-from zerofleet.fleet.validation_runs import PRESET, SETTINGS, ValidationRuns, last_step
+from zerofleet.fleet.validation_runs import CONCURRENT, PRESET, SETTINGS, ValidationRuns, last_step
 from zerofleet.runs.folder import Run, find
 
 NAME = "fleet"
@@ -81,22 +82,27 @@ class FleetRun:
 
 
 def run_small_fleet(runs: ValidationRuns) -> FleetRun:
-    """Runs a trainer, a worker of each kind, an inference server and a rater to the end of the run.
-    EngineFailed where a role fails."""
+    """Runs a trainer, a worker of each kind, an inference server and a rater for at least as many
+    steps as the embedded run. EngineFailed where a role fails."""
     lines: list[str] = []
 
     def keep(line: str) -> None:
         lines.append(line)
         runs.say(f"{NAME}: {line}")
 
-    stop, is_over = GracefulStop(), threading.Event()
+    stop, is_over, is_done = GracefulStop(), threading.Event(), threading.Event()
+
+    def finish() -> None:
+        is_done.set()
+        stop.requested = True
+
     with stop.on_signals(lambda: None), ThreadPoolExecutor(1) as watcher:
-        watched = watcher.submit(look, runs, is_over)
+        watched = watcher.submit(look, runs, is_over, finish)
         try:
             status = run_fleet(NAME, roles_of(runs), None, stop, keep)
         finally:
             is_over.set()
-    if stop.requested:
+    if stop.requested and not is_done.is_set():
         raise KeyboardInterrupt
     if status != 0 or last_step(find(NAME)) < runs.scale.publications:
         raise EngineFailed(f"the fleet ended with status {status}: {' | '.join(cause_in(lines))}")
@@ -108,7 +114,8 @@ def roles_of(runs: ValidationRuns) -> Roles:
     common = ["--run", NAME]
     common += [part for path in plugins.loaded() for part in ("--plugin", path)]
     given = [f"{name}={value}" for name, value in runs.concurrent_settings().items()]
-    settings = [*SETTINGS, *runs.scale.settings, *runs.settings, *given]
+    settings = [*SETTINGS, *runs.scale.settings, *CONCURRENT, *runs.settings, *given]
+    settings.append("stop.steps=null")
     options = [f"{name}={value}" for name, value in runs.options.items()]
     trainer = ["trainer", runs.game, *common, "--preset", PRESET, "--threads", "1"]
     trainer += [part for each in settings for part in ("--set", each)]
@@ -138,9 +145,11 @@ def cause_in(lines: Sequence[str]) -> Sequence[str]:
 # ---- looking at it
 
 
-def look(runs: ValidationRuns, is_over: threading.Event) -> QuietFleet | None:
+def look(
+    runs: ValidationRuns, is_over: threading.Event, finish: Callable[[], None]
+) -> QuietFleet | None:
     """Pauses the workers once new weights are published and each has played, and reads the registry
-    once it agrees."""
+    once it agrees. Calls `finish` after that, when the steps of the embedded run are made."""
     num_steps = runs.scale.publications
     quiet = None
     runs.show(f"{NAME} run: starting", 0, num_steps)
@@ -155,8 +164,17 @@ def look(runs: ValidationRuns, is_over: threading.Event) -> QuietFleet | None:
         quiet = quiet_fleet(bus, is_over)
         bus.hold("", "")
         while not is_over.wait(SHOW_S):
-            runs.show(f"{NAME} run", min(bus.weights_version() or 0, num_steps), num_steps)
+            num_made = steps_made(bus)
+            runs.show(f"{NAME} run", min(num_made, num_steps), num_steps)
+            if num_made >= num_steps:
+                finish()
     return quiet
+
+
+def steps_made(bus: Bus) -> int:
+    """By the trainer, as the registry has them."""
+    made = (each.counters.get("steps", 0) for each in bus.roles() if each.kind == "trainer")
+    return int(max(made, default=0))
 
 
 def connected() -> RedisBus | None:

@@ -56,6 +56,10 @@ SETTINGS = (
 """On top of the preset, at every scale: a network that trains within minutes on two cores, and
 weights kept for a learning curve. A stop half-way must not change the learning rate."""
 
+CONCURRENT = ("search.num_simulations=64", "fleet.pace_slack_s=0")
+"""On top of the scale, where games come in beside the training steps. A worker that plays thousands
+of games while the trainer starts up would teach it only what its first weights knew."""
+
 Show = Callable[[str, int, int], None]
 """Gets what is in flight, how much of it is done, and the total."""
 
@@ -164,8 +168,9 @@ class ValidationRuns:
 
     # ---- settings
 
-    def config(self, **overrides: object) -> Config:
-        """Settings of a run; an override such as stop__steps=3 is of stop.steps."""
+    def config(self, *more: str, **overrides: object) -> Config:
+        """Settings of a run, with more on top of the scale; an override such as stop__steps=3 is of
+        stop.steps."""
         given = [
             Override((section, name), value, f"{section}.{name}")
             for each, value in overrides.items()
@@ -174,7 +179,7 @@ class ValidationRuns:
         return load(
             self.game,
             PRESET,
-            overrides=[*SETTINGS, *self.scale.settings, *self.settings, *given],
+            overrides=[*SETTINGS, *self.scale.settings, *more, *self.settings, *given],
             options=self.options,
         )
 
@@ -228,7 +233,8 @@ class ValidationRuns:
             published.append(info.step)
 
         given = {name.replace(".", "__"): each for name, each in self.concurrent_settings().items()}
-        run = self.train("embedded", self.config(**given), Callbacks(on_step, on_version))
+        config = self.config(*CONCURRENT, **given)
+        run = self.train("embedded", config, Callbacks(on_step, on_version))
         return EmbeddedRun(run, losses, published)
 
     @Once
