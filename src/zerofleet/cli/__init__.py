@@ -17,6 +17,7 @@ from zerofleet.cli.analyse import analyse
 from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
 from zerofleet.cli.convert import convert
+from zerofleet.cli.dash import dash
 from zerofleet.cli.doctor import doctor
 from zerofleet.cli.doctor_findings import required_libraries
 from zerofleet.cli.episodes import episodes
@@ -56,7 +57,21 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 USE_NETWORKS = {
-    *(analyse, export, gate, gomocup, inference, judge, match, play, rate, rater, report, review),
+    *(
+        analyse,
+        dash,
+        export,
+        gate,
+        gomocup,
+        inference,
+        judge,
+        match,
+        play,
+        rate,
+        rater,
+        report,
+        review,
+    ),
     *(train, trainer, validate, worker),
 }
 for verb in (
@@ -75,6 +90,7 @@ for verb in (
     judge,
     gomocup,
     play,
+    dash,
     report,
     doctor,
     match,

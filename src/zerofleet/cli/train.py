@@ -1,6 +1,9 @@
 """zerofleet train"""
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -12,6 +15,7 @@ from zerofleet.cli.output import TextConsole, print_table
 from zerofleet.cli.train_arguments import (
     Checks,
     ConfigFile,
+    Dash,
     Device,
     Minutes,
     NewRun,
@@ -32,6 +36,7 @@ from zerofleet.cli.train_arguments import (
 from zerofleet.config import Config
 from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.screen import PlainScreen, Screen
+from zerofleet.games import is_source
 from zerofleet.printing import say
 from zerofleet.program import program_name
 from zerofleet.report import write_report
@@ -67,13 +72,14 @@ def train(
     seed: RunSeed = None,
     checks: Checks = True,
     track: Track = "tensorboard",
+    dash: Dash = True,
 ) -> None:
     """Train a network by self-play, or resume an existing run.
 
     Without --preset, a new run takes the preset that fits this machine and prints its name. An
     existing run keeps its settings except those given here. Ctrl-C stops after the current step (a
     deterministic run: after the steps of its round) and saves a checkpoint. The same command
-    resumes the run.
+    resumes the run. Meanwhile it shows the run in a browser, at the address that it prints.
 
     Example: zerofleet train connect4 --preset fast --run c4 --minutes 30
     """
@@ -93,16 +99,36 @@ def train(
     # Imported here: it loads torch.
     from zerofleet.fleet.api import train_run
 
-    trained = train_run(
-        asked.name,
-        asked.config,
-        [track],
-        screen_for(asked.name, asked.config),
-        start_from,
-        restart,
-        checked=asked.checked,
-    )
+    with dashboard_of(asked.name, game) if dash else nullcontext():
+        trained = train_run(
+            asked.name,
+            asked.config,
+            [track],
+            screen_for(asked.name, asked.config),
+            start_from,
+            restart,
+            checked=asked.checked,
+        )
     print_next_steps(trained, game)
+
+
+@contextmanager
+def dashboard_of(run: str, game: str) -> Iterator[None]:
+    """Serves the run's dashboard; without the libraries for it, says so."""
+    missing = [each for each in ("fastapi", "uvicorn", "websockets") if find_spec(each) is None]
+    if missing:
+        say(f"no dashboard: {missing[0]} is not installed; pip install 'zerofleet[web]'")
+        yield
+        return
+    # Imported here: it needs the extra `web`.
+    from zerofleet.web.server import serve_beside_training
+
+    server = serve_beside_training(run, [game] if is_source(game) else [], say)
+    try:
+        yield
+    finally:
+        if server is not None:
+            server.stop()
 
 
 def screen_for(name: str, config: Config) -> Screen:

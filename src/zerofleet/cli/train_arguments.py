@@ -85,6 +85,10 @@ Checks = Annotated[
 Track = Annotated[
     Tracker, typer.Option(help="Experiment tracker; TensorBoard events are always written.")
 ]
+Dash = Annotated[
+    bool,
+    typer.Option("--dash/--no-dash", help="Show the run in a browser while it trains (port 8080)."),
+]
 
 
 @dataclass(frozen=True)

@@ -67,20 +67,28 @@ def collect(run: Run) -> RunData:
 
 
 def with_progress(records: list[Record]) -> list[Record]:
-    """Adds trained_s and run_games to the records. Each session's clock starts at 0."""
-    earlier_sessions_s = elapsed_s = 0.0
-    run_games = 0
-    extended = []
-    for record in records:
+    """Adds trained_s and run_games to the records."""
+    progress = Progress()
+    return [progress.add_to(record) for record in records]
+
+
+class Progress:
+    """How far a run has come, record by record. Each session's clock starts at 0."""
+
+    def __init__(self) -> None:
+        self._earlier_sessions_s = self._elapsed_s = 0.0
+        self._run_games = 0
+
+    def add_to(self, record: Record) -> Record:
+        """The next record, with trained_s and run_games."""
         if "elapsed_s" in record:
-            if record["elapsed_s"] < elapsed_s:
-                earlier_sessions_s += elapsed_s
-            elapsed_s = record["elapsed_s"]
+            if record["elapsed_s"] < self._elapsed_s:
+                self._earlier_sessions_s += self._elapsed_s
+            self._elapsed_s = record["elapsed_s"]
         if record["kind"] == "status":
-            run_games = record.get("games", run_games)
-        trained_s = earlier_sessions_s + elapsed_s
-        extended.append(record | {"trained_s": trained_s, "run_games": run_games})
-    return extended
+            self._run_games = record.get("games", self._run_games)
+        trained_s = self._earlier_sessions_s + self._elapsed_s
+        return record | {"trained_s": trained_s, "run_games": self._run_games}
 
 
 def at_their_steps(ratings: list[Record], statuses: list[Record]) -> list[Record]:

@@ -146,6 +146,10 @@ class RunningSearch:
         """Backs up the evaluations of all leaves of the last gather."""
         self._batch.absorb(logits_BA, outcomes_BO)
 
+    def stop(self) -> None:
+        """Starts no further simulations; each search has at least one. Not for Gumbel roots."""
+        self._batch.stop()
+
     def results(self) -> list[RootResult]:
         """The results, in the order of the positions."""
         return self._batch.results()

@@ -1,0 +1,82 @@
+"""What happened to a run, read from the files that its roles write anyway."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from zerofleet.runs.folder import Run
+from zerofleet.web.records import RunRecords
+from zerofleet.web.schema import RunEvent
+
+MAX_REASON = 300
+"""Characters of a reason that a page shows."""
+
+
+def events_of(run: Run, records: RunRecords, limit: int) -> list[RunEvent]:
+    """Newest first, at most `limit`."""
+    found = [
+        *created(run),
+        *starts(records),
+        *ratings(records),
+        *checkpoints(run.checkpoints),
+        *published(run.weights),
+        *refused(run.refused),
+    ]
+    return sorted(found, key=lambda event: -event.time)[:limit]
+
+
+def created(run: Run) -> Iterator[RunEvent]:
+    yield RunEvent(
+        time=run.facts.created.timestamp(), step=0, kind="created", text=f"{run.name} was created"
+    )
+
+
+def starts(records: RunRecords) -> Iterator[RunEvent]:
+    for number, record in enumerate(records.starts, start=1):
+        text = "training started" if number == 1 else f"training resumed, session {number}"
+        at = record["time"] - record["elapsed_s"]
+        yield RunEvent(time=at, step=record["step"], kind="start", text=text)
+
+
+def ratings(records: RunRecords) -> Iterator[RunEvent]:
+    for record in records.rating:
+        text = f"{record['score']:.1%} against {record['opponent']} in {record['games']:,} games"
+        yield RunEvent(time=record["time"], step=record["step"], kind="rating", text=text)
+
+
+def checkpoints(folder: Path) -> Iterator[RunEvent]:
+    for path in folder.glob("*.json"):
+        with suppress(OSError, ValueError):
+            step = int(path.stem)
+            text = f"checkpoint of step {step:,}"
+            yield RunEvent(time=path.stat().st_mtime, step=step, kind="checkpoint", text=text)
+
+
+def published(folder: Path) -> Iterator[RunEvent]:
+    """Weights with their manifest; a file that differs from it is a fault."""
+    for path in folder.glob("[0-9]*.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            if not path.stem.isdecimal():
+                continue
+            manifest = json.loads(path.read_bytes())
+            tensors = path.with_suffix(".safetensors")
+            at, step = path.stat().st_mtime, int(path.stem)
+            size = tensors.stat().st_size if tensors.exists() else 0
+            if size == manifest["num_bytes"]:
+                text = f"weights of step {step:,} were published"
+                yield RunEvent(time=at, step=step, kind="weights", text=text)
+            else:
+                text = (
+                    f"weights {step} cannot be used: {size:,} bytes, their manifest says "
+                    f"{manifest['num_bytes']:,}"
+                )
+                yield RunEvent(time=at, step=step, kind="fault", text=text)
+
+
+def refused(folder: Path) -> Iterator[RunEvent]:
+    for path in folder.glob("[0-9]*.txt"):
+        with suppress(OSError):
+            reason = path.read_text(errors="replace").partition("\n")[0][:MAX_REASON]
+            text = f"an episode was refused: {reason}"
+            yield RunEvent(time=path.stat().st_mtime, step=None, kind="refused", text=text)
