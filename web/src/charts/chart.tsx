@@ -8,6 +8,8 @@ interface ChartProps {
   title: string;
   lines: readonly Line[];
   formatX: (x: number) => string;
+  /** Labels of the x axis; default: as `formatX`. */
+  tickX?: (x: number) => string;
   /** Distances between the ticks of the x axis to choose from; default: 1, 2, 5, 10 and so on. */
   ticksX?: number[] | undefined;
   formatY: (y: number) => string;
@@ -24,14 +26,14 @@ const roundTicks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap((power) => [1, 2, 
 const free: readonly [null, null] = [null, null];
 
 export function Chart(props: ChartProps) {
-  const { title, lines, formatX, ticksX, formatY, range = free, height = 168, syncKey = "run", empty } = props;
+  const { title, lines, formatX, tickX = formatX, ticksX, formatY, range = free, height = 168, syncKey = "run", empty } = props;
   const place = useRef<HTMLDivElement>(null);
   const drawn = useRef<Plot | null>(null);
   const [cursor, setCursor] = useState<number | null>(null);
   const id = useId();
   const filled = lines.filter((line) => line.y.some((value) => value !== null));
-  const latest = useRef({ filled, formatX, ticksX, formatY, range });
-  latest.current = { filled, formatX, ticksX, formatY, range };
+  const latest = useRef({ filled, tickX, ticksX, formatY, range });
+  latest.current = { filled, tickX, ticksX, formatY, range };
   // A chart is made anew when its lines are other lines; new values are only handed over.
   const shape = filled.map((line) => [line.name, line.colorIndex, line.low !== undefined].join(" ")).join("|");
 
@@ -45,7 +47,7 @@ export function Chart(props: ChartProps) {
       drawn.current = plot(place.current, {
         lines: latest.current.filled,
         height,
-        formatX: (x) => latest.current.formatX(x),
+        tickX: (x) => latest.current.tickX(x),
         ticksX: () => latest.current.ticksX ?? roundTicks,
         formatY: (y) => latest.current.formatY(y),
         range: latest.current.range,

@@ -8,7 +8,8 @@ import { joined } from "./lines";
 export interface PlotSpec {
   lines: readonly Line[];
   height: number;
-  formatX: (x: number) => string;
+  /** Labels of the x axis. */
+  tickX: (x: number) => string;
   /** Distances between ticks to choose from. */
   ticksX: () => number[];
   formatY: (y: number) => string;
@@ -51,7 +52,7 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         size: 24,
         space: 52,
         incrs: () => spec.ticksX(),
-        values: (_, ticks) => ticks.map(spec.formatX),
+        values: (_, ticks) => ticks.map(spec.tickX),
       },
       {
         ...axis,

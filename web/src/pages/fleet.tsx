@@ -8,7 +8,7 @@ import { Badge } from "../parts/badge";
 import { Select } from "../parts/controls";
 import { ago, bytes, count, duration, plural, short } from "../parts/format";
 import { Figures, type Figure } from "../parts/figures";
-import { Empty, ErrorNote, Loading, PageHead, Section } from "../parts/page";
+import { Empty, ErrorNote, Loading, PageHead, Section, sentence } from "../parts/page";
 import { Table, type Column } from "../parts/table";
 import { go, withQuery, type PageProps } from "../router";
 import "../styles/fleet.css";
@@ -98,7 +98,7 @@ function OneFleet({ run }: { run: string }) {
 function NoFleet({ reason }: { reason: string }) {
   return (
     <Empty title="No fleet to show" command="zerofleet fleet local connect4 --preset fast --minutes 8">
-      {reason.charAt(0).toUpperCase() + reason.slice(1)} A fleet of processes on this machine is started by:
+      {sentence(reason)} A fleet of processes on this machine is started by:
     </Empty>
   );
 }

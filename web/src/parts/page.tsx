@@ -78,8 +78,10 @@ export function ErrorNote({ error }: { error: ApiError }) {
   );
 }
 
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** The server's words as a sentence: a capital first, a full stop last. */
+export function sentence(text: string): string {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 }
 
 /** Shown while the first answer is on its way. */

@@ -6,6 +6,8 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   /** Numbers stand on the right. */
   isNumber?: boolean;
+  /** When folded it has a line of its own. */
+  isWide?: boolean;
   /** This column names the row. */
   isHead?: boolean;
   /** What stands before the value when the table is folded; default: the title, if it is text. */
@@ -46,7 +48,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, isAlert, narrow = "
                   {column.cell(row)}
                 </th>
               ) : (
-                <td key={index} class={column.isNumber ? "number" : ""} data-label={label(column)}>
+                <td key={index} class={cellClass(column)} data-label={label(column)}>
                   {column.cell(row)}
                 </td>
               ),
@@ -62,6 +64,10 @@ export function Table<Row>({ caption, columns, rows, rowKey, isAlert, narrow = "
       {table}
     </div>
   );
+}
+
+function cellClass<Row>({ isNumber, isWide }: Column<Row>): string {
+  return [isNumber ? "number" : "", isWide ? "wide" : ""].join(" ").trim();
 }
 
 function label<Row>(column: Column<Row>): string | undefined {

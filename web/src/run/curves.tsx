@@ -148,7 +148,11 @@ export function Throughput({ runs, along }: CurvesProps) {
 }
 
 function xAxis(along: Along) {
-  return { formatX: formatAlong(along), ticksX: ticksAlong(along) };
+  return {
+    formatX: formatAlong(along),
+    tickX: along === "time" ? formatAlong(along) : short,
+    ticksX: ticksAlong(along),
+  };
 }
 
 function each(

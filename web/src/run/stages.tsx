@@ -13,7 +13,16 @@ export function standsStill(stage: Stage, isTraining: boolean): boolean {
 }
 
 const columns: readonly Column<Stage>[] = [
-  { title: "Stage", isHead: true, cell: (stage) => capital(stage.name) },
+  {
+    title: "Stage",
+    isHead: true,
+    cell: (stage) => (
+      <>
+        {capital(stage.name)}
+        {stage.note !== "" && <div class="stage-note">{stage.note}</div>}
+      </>
+    ),
+  },
   {
     title: "Throughput",
     isNumber: true,
@@ -21,6 +30,7 @@ const columns: readonly Column<Stage>[] = [
   },
   {
     title: "Waiting",
+    isWide: true,
     cell: (stage) =>
       stage.waiting_share === null ? (
         <span class="soft">–</span>
@@ -32,7 +42,6 @@ const columns: readonly Column<Stage>[] = [
         />
       ),
   },
-  { title: "", cell: (stage) => <span class="stage-note">{stage.note}</span> },
 ];
 
 export function Stages({ stages, isTraining }: { stages: readonly Stage[]; isTraining: boolean }) {

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { ago, bytes, count, duration, elo, percent, playerText, plural, short } from "../src/parts/format";
+
+test("large numbers keep three digits", () => {
+  expect([0, 0.004, 0.25, 12.34, 999.4, 1234, 45_678, 1_234_567].map(short)).toEqual([
+    "0",
+    "0.0040",
+    "0.25",
+    "12.3",
+    "999",
+    "1,234",
+    "45.7 k",
+    "1.23 M",
+  ]);
+});
+
+test("negative numbers have a true minus sign", () => {
+  expect([elo(-12.4), elo(30), elo(0), percent(-0.5), count(-1200)]).toEqual(["−12", "+30", "0", "−50 %", "−1,200"]);
+});
+
+test("lengths of time round down to what matters", () => {
+  expect([9, 75, 7500, 7200, 400_000].map(duration)).toEqual(["9 s", "1 min", "2 h 5 min", "2 h", "4 days"]);
+  expect([ago(2), ago(61)]).toEqual(["just now", "1 min ago"]);
+});
+
+test("sizes, counts of things and players read as people say them", () => {
+  expect([bytes(12), bytes(3_400_000), bytes(999_600)]).toEqual(["12 B", "3.4 MB", "1.0 MB"]);
+  expect([plural(1, "game"), plural(2000, "ply", "plies")]).toEqual(["1 game", "2,000 plies"]);
+  expect(["run:c4@1894", "run:c4", "heuristic"].map(playerText)).toEqual(["c4, step 1,894", "c4", "heuristic"]);
+});
