@@ -21,6 +21,9 @@ export function pauseBefore(attempt: number, random: () => number = Math.random)
   return Math.min(10_000, 500 * 2 ** attempt) * (0.8 + 0.4 * random());
 }
 
+/** The code with which the server closes a connection that it will not serve: a run that is not there. */
+const refused = 1008;
+
 class Live {
   state: LiveState = "off";
   private socket: WebSocket | null = null;
@@ -60,16 +63,17 @@ class Live {
     const server = location.origin.replace(/^http/, "ws");
     const socket = new WebSocket(`${server}/api/v1/live?run=${encodeURIComponent(this.run)}`);
     this.socket = socket;
-    socket.onopen = () => {
-      this.attempt = 0;
-      this.setState("open");
-    };
     socket.onmessage = (event: MessageEvent<string>) => {
       const message = JSON.parse(event.data) as LiveMessage;
+      if (message.type === "hello") {
+        this.attempt = 0;
+        this.setState("open");
+      }
       for (const reader of this.readers) reader(message);
     };
-    socket.onclose = () => {
+    socket.onclose = ({ code }) => {
       this.socket = null;
+      if (code === refused) return this.setState("off");
       this.setState("away");
       this.timer = setTimeout(() => this.connect("away"), pauseBefore(this.attempt++));
     };
@@ -78,7 +82,7 @@ class Live {
   private drop(): void {
     clearTimeout(this.timer);
     if (this.socket === null) return;
-    this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
+    this.socket.onmessage = this.socket.onclose = null;
     this.socket.close();
     this.socket = null;
   }
