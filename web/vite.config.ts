@@ -1,5 +1,7 @@
 // Builds the pages into the Python package, which serves them; `npm run dev` serves them from source and asks a
 // running `zerofleet dash` for the API.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
@@ -10,13 +12,13 @@ function compressed(): Plugin {
   return {
     name: "compressed",
     apply: "build",
-    enforce: "post",
-    generateBundle(_, bundle) {
-      for (const [fileName, file] of Object.entries(bundle)) {
-        if (!/\.(js|css|html|svg)$/.test(fileName)) continue;
-        const source = file.type === "chunk" ? file.code : file.source;
-        this.emitFile({ type: "asset", fileName: `${fileName}.br`, source: brotliCompressSync(source) });
-        this.emitFile({ type: "asset", fileName: `${fileName}.gz`, source: gzipSync(source, { level: 9 }) });
+    // Once the files are on disk: until then other plugins still change them.
+    writeBundle({ dir = "" }, bundle) {
+      for (const fileName of Object.keys(bundle).filter((name) => /\.(js|css|html|svg)$/.test(name))) {
+        const path = join(dir, fileName);
+        const source = readFileSync(path);
+        writeFileSync(`${path}.br`, brotliCompressSync(source));
+        writeFileSync(`${path}.gz`, gzipSync(source, { level: 9 }));
       }
     },
   };
