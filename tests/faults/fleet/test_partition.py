@@ -1,13 +1,13 @@
 """Hosts in network namespaces that lose and regain their connection."""
 
 import os
-import subprocess
 import time
 from functools import partial
 
 import pytest
 from fleet_processes import Fleet
 from fleet_spoils import enter_network
+from network_hosts import add_namespace, ip, succeeds
 from redis_server import RedisServer, needs_redis
 
 pytestmark = needs_redis
@@ -26,10 +26,7 @@ class Host:
         self._cable = f"{self.name}c"
 
     def open(self):
-        if os.geteuid() != 0:
-            pytest.skip("only root can make network namespaces")
-        if not succeeds("ip", "netns", "add", self.name):
-            pytest.skip("network namespaces cannot be made here")
+        add_namespace(self.name)
         ip("link", "add", self._cable, "type", "veth", "peer", "name", "eth0", "netns", self.name)
         ip("addr", "add", f"{self.gateway}/30", "dev", self._cable)
         ip("-n", self.name, "addr", "add", f"{self.address}/30", "dev", "eth0")
@@ -46,14 +43,6 @@ class Host:
 
     def plug_in(self):
         ip("link", "set", self._cable, "up")
-
-
-def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True, capture_output=True)
-
-
-def succeeds(*command):
-    return subprocess.run(command, capture_output=True).returncode == 0
 
 
 @pytest.fixture
