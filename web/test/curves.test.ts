@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { components } from "../src/api";
 import { clock, curve, eloLine, formatAlong, scoreLines, speed, waitingShare } from "../src/charts/curves";
 import { joined, valueAt } from "../src/charts/lines";
+import { appended } from "../src/run/data";
 
 type Metrics = components["schemas"]["Metrics"];
 type RatingPoint = components["schemas"]["RatingPoint"];
@@ -72,5 +73,15 @@ describe("lines", () => {
 
   test("the value at a cursor is the newest one at or before it", () => {
     expect([valueAt(first, 2), valueAt(first), valueAt(second, 2)]).toEqual([10, 30, null]);
+  });
+});
+
+test("newer records replace those of the same step and follow the older ones", () => {
+  const before = metrics({ step: [0, 5, 5], loss: [3, 2, 2] });
+  const after = metrics({ step: [5, 5, 5, 9], loss: [2, 2, 2, 1], gpu_busy: [null, null, null, 0.5] });
+  expect(appended(before, after, 4).columns).toEqual({
+    step: [0, 5, 5, 5, 9],
+    loss: [3, 2, 2, 2, 1],
+    gpu_busy: [null, null, null, null, 0.5],
   });
 });

@@ -33,6 +33,8 @@ export default function RunPage({ params, query }: PageProps) {
   const data = useRunData(name);
   const other = useRunData(besideName);
   useLive(data.detail.data === null ? null : name, data.take, data.reload);
+  // A run that ends writes nothing more: only asking tells.
+  useReloadEvery(data.detail.data?.is_training ? 15 : null, data.detail.reload);
   useReloadEvery(other.detail.data?.is_training ? 10 : null, other.reload);
 
   const run = data.detail.data;

@@ -73,7 +73,7 @@ function useMetrics(run: string | null, kind: Metrics["kind"]) {
     try {
       const query = { kind, after_step: afterStep, max_points: maxPoints };
       const fresh = await get("/api/v1/runs/{run}/metrics", { path: { run }, query });
-      show(before === null ? fresh : appended(before, fresh));
+      show(before === null ? fresh : appended(before, fresh, afterStep));
     } catch (error) {
       // The page's other requests say what is wrong; a curve only stays as it is.
       if (!(error instanceof ApiError)) throw error;
@@ -82,9 +82,10 @@ function useMetrics(run: string | null, kind: Metrics["kind"]) {
     }
   };
   const reload = () => void ask(-1);
+  // A step may have more records later, as while training waits: its last ones are asked for again.
   const extend = () => {
     const steps = shown.current?.columns["step"] ?? [];
-    void ask(steps.length > 2 * maxPoints ? -1 : (steps.at(-1) ?? -1));
+    void ask(steps.length > 2 * maxPoints ? -1 : Math.max(-1, Math.floor(steps.at(-1) ?? 0) - 1));
   };
   useEffect(() => {
     show(null);
@@ -93,15 +94,18 @@ function useMetrics(run: string | null, kind: Metrics["kind"]) {
   return { data, reload, extend };
 }
 
-/** Two tables one after the other; a column that one of them lacks is null there. */
-export function appended(before: Metrics, after: Metrics): Metrics {
-  const length = (metrics: Metrics) => metrics.columns["step"]?.length ?? 0;
+/** What there was up to a step and then the newer table; a column that one of them lacks is null there. */
+export function appended(before: Metrics, after: Metrics, afterStep: number): Metrics {
+  const steps = before.columns["step"] ?? [];
+  const isKept = steps.map((step) => step !== null && step <= afterStep);
+  const numKept = isKept.filter(Boolean).length;
+  const numNew = after.columns["step"]?.length ?? 0;
   const names = new Set([...Object.keys(before.columns), ...Object.keys(after.columns)]);
   const columns: Metrics["columns"] = {};
   for (const name of names) {
-    const first = before.columns[name] ?? Array<null>(length(before)).fill(null);
-    const second = after.columns[name] ?? Array<null>(length(after)).fill(null);
+    const first = before.columns[name]?.filter((_, index) => isKept[index]) ?? Array<null>(numKept).fill(null);
+    const second = after.columns[name] ?? Array<null>(numNew).fill(null);
     columns[name] = [...first, ...second];
   }
-  return { ...after, columns, num_records: before.num_records + after.num_records };
+  return { ...after, columns };
 }
