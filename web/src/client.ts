@@ -85,7 +85,8 @@ export function address(path: string, names: object = {}, query: object = {}): s
   });
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null) search.set(name, String(value));
+    if (value === undefined || value === null) continue;
+    for (const each of Array.isArray(value) ? value : [value]) search.append(name, String(each));
   }
   return search.size > 0 ? `${filled}?${search}` : filled;
 }

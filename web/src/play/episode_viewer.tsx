@@ -1,0 +1,297 @@
+// Steps through a game: the board with the search's policy on it, beside it what the search thought.
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { components } from "../api";
+import { AnyBoard } from "../boards";
+import type { LastTurn } from "../boards/board";
+import { ApiError, post } from "../client";
+import { Button, Choice } from "../parts/controls";
+import { count, percent, plural, signed } from "../parts/format";
+import { ErrorNote, PageHead } from "../parts/page";
+import { Link, go, withQuery } from "../router";
+import { ChancesBar, ShareBar, Thoughts, chancesFor } from "./chances";
+import { SIDES, gameTitle, positionLink, type Analysis } from "./seats";
+import { ValueCurve } from "./value_curve";
+import "./play.css";
+import "./viewer.css";
+
+type Episode = components["schemas"]["EpisodeDetail"];
+type Ply = components["schemas"]["Ply"];
+
+const VIEWS = [
+  { value: "all", text: "All cards" },
+  { value: "0", text: "As first player" },
+  { value: "1", text: "As second player" },
+] as const;
+const POLICY_ROWS = 8;
+
+interface ViewerProps {
+  episode: Episode;
+  /** Null: a game that was played here. */
+  run: string | null;
+  above: ComponentChildren;
+  query: URLSearchParams;
+}
+
+export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
+  const { plies, positions } = episode;
+  const end = plies.length;
+  const at = Math.min(Math.max(Math.trunc(Number(query.get("ply") ?? 0)) || 0, 0), end);
+  const show = (ply: number): void => {
+    const next = Math.min(Math.max(ply, 0), end);
+    if (next !== at) go(withQuery({ ply: String(next) }), { replace: true });
+  };
+  useStepKeys(at, end, show);
+
+  const names = seatNames(episode);
+  const seen = positions[at]!;
+  const ply = plies[at] ?? null;
+  const last = useMemo(() => lastOf(episode, at), [episode, at]);
+  const near = episode.view === "1" ? 1 : 0;
+  const policy = ply?.policy ?? [];
+  const heat = policy.length ? new Map(policy.map(({ action, probability }) => [action, probability])) : null;
+  const isHidden = seen.kind === "beastybar";
+
+  return (
+    <>
+      <PageHead title={run === null ? gameTitle(episode.game) : `Game ${count(episode.number)}`} above={above} below={resultText(episode)}>
+        {isHidden && (
+          <Choice
+            label="Whose cards are shown"
+            value={episode.view}
+            options={VIEWS}
+            onChange={(view) => go(withQuery({ view: view === "all" ? null : view }), { replace: true })}
+          />
+        )}
+      </PageHead>
+      <div class={`table-side table-${seen.kind}`}>
+        <div class="table-board">
+          <AnyBoard
+            game={episode.game}
+            options={episode.options}
+            seen={seen}
+            toMove={seen.to_move}
+            near={near}
+            names={names}
+            legal={policy}
+            legalTurns={null}
+            last={last}
+            heat={heat}
+            hint={seen.kind === "backgammon" && ply && ply.player !== "chance" ? [ply.action] : []}
+            onPlay={null}
+            isLive={false}
+          />
+          <Steps at={at} end={end} show={show} />
+        </div>
+        <div class="table-aside">
+          <p class="standing" role="status">
+            {plyText(ply, names, episode)}
+          </p>
+          <ValueCurve plies={plies} outcomes={episode.outcomes} at={at} show={show} names={names} />
+          {ply && <Decision ply={ply} episode={episode} names={names} near={near} />}
+          <Search key={`${episode.id}:${at}`} episode={episode} run={run} at={at} ply={ply} />
+          {episode.position_texts[at] != null && (
+            <p>
+              <Link href={positionLink(episode.game, episode.options, episode.position_texts[at] ?? "")}>
+                Play from this position
+              </Link>
+            </p>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** Arrow keys, Home and End step through the game, unless they are typed into something else. */
+function useStepKeys(at: number, end: number, show: (ply: number) => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const target = event.target instanceof Element ? event.target : null;
+      if (event.altKey || event.ctrlKey || event.metaKey || target?.closest("input, select, textarea")) return;
+      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: end }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      show(to);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [at, end]);
+}
+
+function Steps({ at, end, show }: { at: number; end: number; show: (ply: number) => void }) {
+  return (
+    <div class="steps">
+      <Button aria-label="First position" disabled={at === 0} onClick={() => show(0)}>
+        ⏮︎
+      </Button>
+      <Button aria-label="One ply back" disabled={at === 0} onClick={() => show(at - 1)}>
+        ←
+      </Button>
+      <input
+        type="range"
+        class="steps-range"
+        min={0}
+        max={end}
+        value={at}
+        aria-label="Ply"
+        aria-valuetext={`ply ${at} of ${end}`}
+        onInput={(event) => show(Number(event.currentTarget.value))}
+      />
+      <Button aria-label="One ply on" disabled={at === end} onClick={() => show(at + 1)}>
+        →
+      </Button>
+      <Button aria-label="Last position" disabled={at === end} onClick={() => show(end)}>
+        ⏭︎
+      </Button>
+      <span class="steps-number">
+        {at} / {end}
+      </span>
+    </div>
+  );
+}
+
+/** What the search found before this ply. */
+function Decision({ ply, episode, names, near }: { ply: Ply; episode: Episode; names: readonly [string, string]; near: 0 | 1 }) {
+  if (ply.player === "chance") return <p class="thoughts-note">The dice fall by chance.</p>;
+  const mover = ply.player;
+  const known = Object.keys(ply.outcomes_to_move).length > 0;
+  const most = Math.max(...ply.policy.map(({ probability }) => probability), 1e-9);
+  const facts = [
+    ply.search === "none" ? "no search" : `${ply.search} search, ${plural(ply.num_simulations, "simulation")}`,
+    `weights of step ${count(ply.version)}`,
+    ply.surprise === null ? "" : `surprise ${ply.surprise.toFixed(2)}`,
+  ].filter(Boolean);
+  return (
+    <section class="decision">
+      {known && (
+        <ChancesBar chances={chancesFor(near, mover, ply.outcomes_to_move, episode.outcomes)} names={names} near={near} />
+      )}
+      {known && episode.outcomes.length > 3 && <Outcomes ply={ply} episode={episode} />}
+      <p class="thoughts-note">{facts.join(" · ")}</p>
+      {ply.policy.length > 0 && (
+        <table class="thoughts-table policy-table">
+          <caption class="unseen">Policy of the search</caption>
+          <thead>
+            <tr>
+              <th scope="col">Policy</th>
+              <th scope="col">Share</th>
+              {ply.num_simulations > 0 && <th scope="col">≈ visits</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {ply.policy.slice(0, POLICY_ROWS).map(({ action, text, probability }) => (
+              <tr key={action} class={action === ply.action ? "is-played" : ""}>
+                <th scope="row">
+                  {text}
+                  {action === ply.action && <span class="unseen">, played</span>}
+                  <ShareBar share={probability / most} />
+                </th>
+                <td>{percent(probability)}</td>
+                {ply.num_simulations > 0 && <td>{count(probability * ply.num_simulations)}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {ply.policy.length === 0 && ply.search === "fast" && (
+        <p class="thoughts-note">A fast search records no policy target.</p>
+      )}
+    </section>
+  );
+}
+
+/** Each outcome by itself, where there are more than win, draw and loss. */
+function Outcomes({ ply, episode }: { ply: Ply; episode: Episode }) {
+  return (
+    <dl class="outcomes">
+      {episode.outcomes.map(({ name }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {percent(ply.outcomes_to_move[name] ?? 0)}
+            <ShareBar share={ply.outcomes_to_move[name] ?? 0} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface SearchProps {
+  episode: Episode;
+  run: string | null;
+  at: number;
+  ply: Ply | null;
+}
+
+/** Searches the position again, for visits, values and the principal line. */
+function Search({ episode, run, at, ply }: SearchProps) {
+  const [analysis, setAnalysis] = useState<Analysis | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isAsking, setAsking] = useState(false);
+  if (ply === null || ply.player === "chance") return null;
+  if (episode.view !== "all" && episode.view !== String(ply.player) && episode.position_texts[at] == null) return null;
+  const ask = async (): Promise<void> => {
+    setAsking(true);
+    try {
+      setAnalysis(
+        run === null
+          ? await post("/api/v1/played/{saved}/analysis", { path: { saved: episode.id }, body: { ply: at } })
+          : await post("/api/v1/runs/{run}/episodes/{episode}/analysis", {
+              path: { run, episode: episode.id },
+              body: { ply: at },
+            }),
+      );
+      setError(null);
+    } catch (fault) {
+      setError(fault instanceof ApiError ? fault : new ApiError("unknown", String(fault), 0));
+    }
+    setAsking(false);
+  };
+  return (
+    <section class="thoughts-box">
+      {analysis ? (
+        <>
+          <h2>Searched again: {signed(analysis.value_to_move)} for the player to move</h2>
+          <Thoughts analysis={analysis} textOf={(text) => text} played={ply.action} />
+        </>
+      ) : (
+        <Button disabled={isAsking} onClick={ask}>
+          {isAsking ? "Searching…" : "Search this position"}
+        </Button>
+      )}
+      {error && <ErrorNote error={error} />}
+    </section>
+  );
+}
+
+// ---- words
+
+function seatNames({ players }: Episode): readonly [string, string] {
+  const [first, second] = players;
+  if (!first || !second) return SIDES;
+  return first === second ? [`${first} (first)`, `${second} (second)`] : [first, second];
+}
+
+function lastOf({ plies, positions }: Episode, at: number): LastTurn | null {
+  const ply = plies[at - 1];
+  if (ply === undefined || ply.player === "chance") return null;
+  const before = positions[at - 1] ?? null;
+  return { player: ply.player, actions: [ply.action], texts: [ply.text], steps: ply.steps, before };
+}
+
+function plyText(ply: Ply | null, names: readonly [string, string], episode: Episode): string {
+  if (ply === null) return `The end: ${resultText(episode)}.`;
+  if (ply.player === "chance") return `The dice show ${ply.text.split("").join("-")}.`;
+  return `${names[ply.player]} plays ${ply.text}.`;
+}
+
+function resultText({ result_first_player: result, reward_first_player: reward, players, game, plies }: Episode): string {
+  const length = `${gameTitle(game)}, ${plural(plies.length, "ply", "plies")}`;
+  if (reward === null) return `${length}, truncated`;
+  const seats = seatNames({ players } as Episode);
+  if (reward === 0) return `${length}, a draw`;
+  const kind = result.replace(/^(win|lose|loss)\s*/, "");
+  return `${length}, won by ${reward > 0 ? seats[0] : seats[1]}${kind ? ` (${kind})` : ""}`;
+}
