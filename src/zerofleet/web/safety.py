@@ -62,8 +62,8 @@ class Rate:
 
 
 READS = Rate(burst=400, per_s=100)
-CHANGES = Rate(burst=60, per_s=10)
-SEARCHES = Rate(burst=20, per_s=2)
+CHANGES = Rate(burst=200, per_s=20)
+SEARCHES = Rate(burst=100, per_s=10)
 SEARCH_ENDINGS = ("/analysis", "/agent")
 
 

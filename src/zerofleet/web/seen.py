@@ -148,7 +148,7 @@ def turns(positions: Sequence[Position], actions: Sequence[int]) -> list[Turn]:
 
 def position_text(position: Position, player: int | None) -> str | None:
     """Names the position; None where the text would reveal what the player may not see."""
-    if position.game.hidden and player is not None and position.to_move != OVER:
+    if position.game.hidden and player is not None:
         return None
     try:
         return position.to_text()
