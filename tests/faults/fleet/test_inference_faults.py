@@ -1,6 +1,7 @@
 """Inference servers that die, hang or lie under load: workers go on elsewhere, and nothing bad
 reaches a game. Real processes around a real Redis."""
 
+import time
 from functools import partial
 
 import pytest
@@ -13,19 +14,40 @@ from zerofleet.games import Episode
 
 pytestmark = [needs_redis, pytest.mark.long]
 
-FOREIGN = 10**9
-TIMEOUT = "fleet.inference_timeout_s=1"
+FIRST, FOREIGN = 1, 10**9
+"""The version that a run begins with, and one that it never publishes."""
+TIMEOUT_S = 1.0
+WORKERS = ("a", "b")
+LOAD = (f"fleet.inference_timeout_s={TIMEOUT_S:g}", "selfplay.num_groups=3")
+"""Three requests of each worker are in flight at a time."""
+SLOTS = 3 * 32
+"""Concurrent games of a worker."""
+NOTICED_S = TIMEOUT_S + 1.5
+"""In which a worker on a busy machine sees that a request is overdue, and says so."""
 
 
 @pytest.fixture
 def fleet(fleet_of):
-    return fleet_of(TIMEOUT)
+    return fleet_of(*LOAD)
 
 
-def versions_played(fleet):
-    """The versions that the events of all spooled games name."""
-    episodes = [Episode.decode(data) for data in fleet.watch.records().values()]
+def versions_played(fleet, ids=None):
+    """The versions that the events of spooled games name; of all, or of these."""
+    records = fleet.watch.records()
+    episodes = [Episode.decode(records[each]) for each in (ids or records)]
     return {event.version for episode in episodes for event in episode.events}
+
+
+def begun_after(fleet, before):
+    """Games of which no move was played when only those before were spooled."""
+    last = {}
+    for game in before:
+        last[game.incarnation] = max(last.get(game.incarnation, 0), game.sequence)
+    return {
+        game
+        for game in fleet.spooled() - before
+        if game.sequence > last.get(game.incarnation, 0) + SLOTS
+    }
 
 
 def newest_version(fleet):
@@ -44,28 +66,41 @@ def wait_for_requests(fleet, server_id, more=20):
     fleet.wait_for(lambda: requests_of(fleet, server_id) >= wanted, f"requests to {server_id}")
 
 
+def assert_struck(fleet, name="remote_retries"):
+    """Of some worker's requests in flight, or of answers, so many met the fault."""
+    fleet.wait_for(lambda: sum(fleet.counter(each, name) for each in WORKERS) > 0, name)
+
+
 @pytest.mark.parametrize("fault", ["kill", "pause"])
 def test_a_server_that_is_killed_or_hangs_is_left_for_another_within_the_timeout(fleet, fault):
     fleet.trainer()
     lost, other = fleet.inference("lost"), fleet.inference("other")
-    worker = fleet.remote_worker("a")
+    workers = [fleet.remote_worker(each) for each in WORKERS]
     for server in ("lost", "other"):
         wait_for_requests(fleet, server)
     getattr(lost, fault)()
+    struck_s, num_games = time.monotonic(), len(fleet.spooled())
     fleet.wait_for(
-        lambda: "inference server lost (tcp://127.0.0.1:" in worker.output, "what it says"
+        lambda: any("inference server lost (tcp://127.0.0.1:" in each.output for each in workers),
+        "what they say",
     )
-    assert "is avoided: no answer within 1 s" in worker.output
+    noticed_s = time.monotonic() - struck_s
+    assert noticed_s < NOTICED_S
+    assert any("is avoided: no answer within 1 s" in each.output for each in workers)
+    fleet.wait_for(lambda: len(fleet.spooled()) > num_games + SLOTS, "games after it", NOTICED_S)
+    assert_struck(fleet)
     wait_for_requests(fleet, "other")
     fleet.wait_for_games()
     if fault == "pause":
         lost.resume()
-        fleet.wait_for(lambda: "inference server lost answers again" in worker.output, "its return")
+        again = "inference server lost answers again"
+        fleet.wait_for(lambda: any(again in each.output for each in workers), "its return")
         lost.stop()
+    for worker in workers:
+        worker.stop()
     other.stop()
-    worker.stop()
     assert versions_played(fleet) <= set(range(newest_version(fleet) + 1))
-    print(f"games {fleet.finish()}")
+    print(f"noticed after {noticed_s:.2f} s, games {fleet.finish()}")
 
 
 @pytest.mark.parametrize(
@@ -77,18 +112,25 @@ def test_a_server_that_is_killed_or_hangs_is_left_for_another_within_the_timeout
     ],
 )
 def test_lies_of_a_server_are_refused_by_name_and_reach_no_game(fleet_of, spoil, why):
-    fleet = fleet_of(TIMEOUT, "fleet.max_versions_behind=3", "train.publish_every_steps=5")
+    fleet = fleet_of(*LOAD, "fleet.max_versions_behind=3", "train.publish_every_steps=5")
     fleet.trainer()
     liar, honest = fleet.inference("liar", spoil), fleet.inference("honest")
-    worker = fleet.remote_worker("a")
-    fleet.wait_for(lambda: why in worker.output, "what it says")
-    assert "inference server liar (tcp://127.0.0.1:" in worker.output
+    workers = [fleet.remote_worker(each) for each in WORKERS]
+    fleet.wait_for(lambda: any(why in each.output for each in workers), "what they say")
+    before = fleet.spooled()
+    said = next(each.output for each in workers if why in each.output)
+    assert "inference server liar (tcp://127.0.0.1:" in said
+    assert_struck(fleet, "remote_refused")
     wait_for_requests(fleet, "honest")
+    later = fleet.wait_for(lambda: begun_after(fleet, before), "games that began later")
     fleet.wait_for_games()
-    assert worker.exit_status is None
-    for role in (worker, liar, honest):
+    for role in (*workers, liar, honest):
+        assert role.exit_status is None
         role.stop()
     assert FOREIGN not in versions_played(fleet)
+    if spoil is keep_old_weights:
+        assert FIRST in versions_played(fleet)  # while it was new
+        assert FIRST not in versions_played(fleet, later)
     fleet.finish()
 
 
@@ -98,8 +140,11 @@ def test_without_servers_a_worker_waits_says_so_and_goes_on_when_one_comes(fleet
     worker = fleet.remote_worker("a")
     fleet.wait_for_games()
     first.kill()
+    struck_s = time.monotonic()
     fleet.wait_for(lambda: "no inference server answers" in worker.output, "what it says")
     assert "no answer within 1 s" in worker.output
+    assert time.monotonic() - struck_s < NOTICED_S
+    assert_struck(fleet)
     fleet.wait_for(
         lambda: fleet.roles()["a"].doing.startswith("no inference server"), "the registry to say so"
     )
@@ -118,6 +163,7 @@ def test_with_a_fallback_a_worker_evaluates_by_itself_and_says_so(fleet):
     wait_for_requests(fleet, "i")
     server.kill()
     fleet.wait_for(lambda: "; evaluating here with weights" in worker.output, "what it says")
+    assert_struck(fleet)
     fleet.wait_for_games()
     fleet.wait_for(lambda: fleet.counter("a", "fallback_rows") > 0, "rows evaluated here")
     fleet.inference("j")
