@@ -1162,6 +1162,19 @@ export interface components {
             meaning: string;
         };
         /**
+         * LegalTurn
+         * @description A whole turn of several actions, in the core's order.
+         */
+        LegalTurn: {
+            /** Actions */
+            actions: number[];
+            /**
+             * Text
+             * @description 8/5 6/5
+             */
+            text: string;
+        };
+        /**
          * LiveMessage
          * @description One message of the WebSocket /api/v1/live?run=NAME; `type` says what `data` is.
          *
@@ -1284,6 +1297,12 @@ export interface components {
              * @description Empty unless a human is to move.
              */
             legal: components["schemas"]["LegalAction"][];
+            /**
+             * Legal Turns
+             * @description In games whose turns have several actions (backgammon): each result of a turn once, so that
+             *     a page can let checkers be moved in any order. Else null, and unless a human is to move.
+             */
+            legal_turns: components["schemas"]["LegalTurn"][] | null;
             /** Turns */
             turns: components["schemas"]["Turn"][];
             /** Can Take Back */

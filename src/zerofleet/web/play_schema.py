@@ -266,6 +266,14 @@ class LegalAction(Answer):
     """What its numbers mean (Beasty Bar): over lion and seal; else empty."""
 
 
+class LegalTurn(Answer):
+    """A whole turn of several actions, in the core's order."""
+
+    actions: list[int]
+    text: str
+    """8/5 6/5"""
+
+
 class Turn(Answer):
     """All actions of one player in a row, or one roll."""
 
@@ -301,6 +309,9 @@ class PlayAnswer(Answer):
     """Before the first turn."""
     legal: list[LegalAction]
     """Empty unless a human is to move."""
+    legal_turns: list[LegalTurn] | None
+    """In games whose turns have several actions (backgammon): each result of a turn once, so that
+    a page can let checkers be moved in any order. Else null, and unless a human is to move."""
     turns: list[Turn]
     can_take_back: bool
     is_over: bool

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from zerofleet._core import CHANCE, OVER
+from zerofleet.arena.turns import turns as whole_turns
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Position, beastybar
 from zerofleet.web.play_schema import (
@@ -15,6 +16,7 @@ from zerofleet.web.play_schema import (
     BeastyBarSeen,
     GridSeen,
     LegalAction,
+    LegalTurn,
     Seen,
     TextSeen,
     Turn,
@@ -23,6 +25,7 @@ from zerofleet.web.schema import Mover, Step
 
 View = Literal["all", "0", "1"]
 GRIDS = ("connect4", "gomoku")
+BACKGAMMON = "backgammon"
 
 
 def player_of(view: View) -> int | None:
@@ -48,7 +51,7 @@ def seen(position: Position, player: int | None) -> Seen:
     who: dict[str, Any] = {"to_move": mover_of(position), "roller": roller}
     if name in GRIDS:
         return GridSeen(kind="grid", board=found["board"], **who)
-    if name == "backgammon":
+    if name == BACKGAMMON:
         return BackgammonSeen(
             kind="backgammon",
             points=found["points"],
@@ -97,6 +100,25 @@ def legal_actions(position: Position) -> list[LegalAction]:
         )
         for action in position.legal_actions()
     ]
+
+
+def legal_turns(position: Position) -> list[LegalTurn] | None:
+    """All turns of a player who moves several times in a row (backgammon); None elsewhere."""
+    if position.game.name != BACKGAMMON:
+        return None
+    return [
+        LegalTurn(actions=list(turn.actions), text=turn_text(position, turn.actions))
+        for turn in whole_turns(position)
+    ]
+
+
+def turn_text(position: Position, actions: Sequence[int]) -> str:
+    texts = []
+    position = position.copy()
+    for action in actions:
+        texts.append(position.action_text(action))
+        position.play(action)
+    return " ".join(texts)
 
 
 def steps(position: Position, action: int) -> list[Step]:
