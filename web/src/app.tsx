@@ -5,23 +5,16 @@ import { Empty, Loading } from "./parts/page";
 import { go, Link, matchRoute, useLocation, type Page, type Route } from "./router";
 import { chooseTheme, isDark, onThemeChange } from "./theme";
 
-const files = import.meta.glob<{ default: Page }>("./pages/*.tsx");
-
-function page(name: string): Route["load"] {
-  const load = files[`./pages/${name}.tsx`];
-  return load ?? (() => Promise.reject(new Error(`there is no page ${name}`)));
-}
-
 const routes: readonly Route[] = [
-  { path: "/runs", load: page("runs") },
-  { path: "/runs/:run", load: page("run") },
-  { path: "/runs/:run/games", load: page("games") },
-  { path: "/runs/:run/games/:id", load: page("viewer") },
-  { path: "/played/:id", load: page("viewer") },
-  { path: "/play", load: page("play") },
-  { path: "/play/:id", load: page("play") },
-  { path: "/ladder", load: page("ladder") },
-  { path: "/fleet", load: page("fleet") },
+  { path: "/runs", load: () => import("./pages/runs") },
+  { path: "/runs/:run", load: () => import("./pages/run") },
+  { path: "/runs/:run/games", load: () => import("./pages/games") },
+  { path: "/runs/:run/games/:id", load: () => import("./pages/viewer") },
+  { path: "/played/:id", load: () => import("./pages/viewer") },
+  { path: "/play", load: () => import("./pages/play") },
+  { path: "/play/:id", load: () => import("./pages/play") },
+  { path: "/ladder", load: () => import("./pages/ladder") },
+  { path: "/fleet", load: () => import("./pages/fleet") },
 ];
 
 const places = [
