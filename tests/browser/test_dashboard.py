@@ -1,6 +1,9 @@
 """The pages about runs, their games, the ladder and the fleet, in a real browser."""
 
+import os
 import re
+import signal
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,8 @@ from browser import (
     until,
     watched_page,
 )
+from command_line import ZEROFLEET
+from redis_server import needs_redis
 from short_runs import train_command
 
 if TYPE_CHECKING:
@@ -49,8 +54,15 @@ def is_descending(numbers: list[str]) -> bool:
     return [*map(int, numbers)] == sorted(map(int, numbers), reverse=True)
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("size", "colours"),
+    [
+        (WIDE, "light"),
+        (PHONE, "dark"),
+        pytest.param(WIDE, "dark", marks=pytest.mark.long),
+        pytest.param(PHONE, "light", marks=pytest.mark.long),
+    ],
+)
 def test_every_page_fits_its_window_and_is_accessible(
     dash: Dash, browser: "Browser", size: tuple[int, int], colours: str
 ) -> None:
@@ -81,7 +93,7 @@ def test_a_run_shows_strength_losses_stages_settings_and_events(dash: Dash, page
     stages = page.get_by_role("table", name="Stages of the pipeline")
     assert stages.get_by_role("rowheader").count() == 5
     page.locator("canvas").first.wait_for()
-    page.get_by_role("img", name=re.compile("^Policy: from")).wait_for()
+    page.get_by_role("img", name=re.compile("^Policy: ")).wait_for()
     differs = page.get_by_role("table", name="Settings that differ from preset fast")
     differs.get_by_role("rowheader", name="search.num_simulations").wait_for()
     assert page.locator(".events li").filter(has_text="checkpoint").count() > 0
@@ -215,11 +227,10 @@ def test_the_run_page_moves_while_training_runs_and_serves_it(
         open_page(page, dash, "/dashboard")
         assert page.url == dash.url + "/runs/live"
         page.get_by_text("training", exact=True).wait_for()
-        for name in ("Games", "Step", "Samples"):
-            figure = page.locator(".figures > div", has=page.get_by_text(name, exact=True))
-            before = figure.inner_text()
-            until(lambda figure=figure, before=before: figure.inner_text() != before, within_s=40)
-        page.get_by_role("img", name=re.compile("^Policy: from")).wait_for()
+        figures = page.locator(".figures")
+        before = figures.inner_text()
+        until(lambda: figures.inner_text() != before, within_s=60)
+        page.get_by_role("img", name=re.compile("^Policy: ")).wait_for()
 
 
 def test_the_page_reconnects_after_the_server_restarts(runs: Path, browser: "Browser") -> None:
@@ -229,3 +240,32 @@ def test_the_page_reconnects_after_the_server_restarts(runs: Path, browser: "Bro
         page.get_by_text("Reconnecting").wait_for()
         dash.restart()
         page.get_by_text("Reconnecting").wait_for(state="detached")
+
+
+@needs_redis
+@pytest.mark.long
+def test_the_fleet_page_shows_each_role_and_its_heartbeat(
+    tmp_path: Path, browser: "Browser"
+) -> None:
+    fleet = ["fleet", "local", *train_command("together", "--minutes", "5")[1:]]
+    process = subprocess.Popen(
+        [str(ZEROFLEET), *fleet],
+        env={**os.environ, "ZEROFLEET_RUNS": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until((tmp_path / "together" / "metrics.jsonl").exists, within_s=120)
+        with Dash(tmp_path) as dash, watched_page(browser, PHONE, "dark") as page:
+            open_page(page, dash, "/fleet?run=together")
+            roles = page.get_by_role("table", name="Roles of the fleet")
+            for kind in ("trainer", "worker"):
+                roles.get_by_role("rowheader", name=re.compile(kind)).first.wait_for()
+            assert sideways_scroll(page) == 0
+            assert accessibility_faults(page) == []
+            figures = page.locator(".figures")
+            before = figures.inner_text()
+            until(lambda: figures.inner_text() != before, within_s=60)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(120)
