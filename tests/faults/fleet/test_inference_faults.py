@@ -39,14 +39,15 @@ def versions_played(fleet, ids=None):
 
 
 def begun_after(fleet, before):
-    """Games of which no move was played when only those before were spooled."""
+    """Games of which no move was played when only those before were spooled. A slot's next game has
+    a number that is higher by the number of slots; a few that had ended were not spooled yet."""
     last = {}
     for game in before:
         last[game.incarnation] = max(last.get(game.incarnation, 0), game.sequence)
     return {
         game
         for game in fleet.spooled() - before
-        if game.sequence > last.get(game.incarnation, 0) + SLOTS
+        if game.sequence > last.get(game.incarnation, 0) + 4 * SLOTS
     }
 
 
