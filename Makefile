@@ -46,11 +46,12 @@ help:
 # ---- building
 
 .PHONY: packages-build packages-wasm packages-arm64 packages-gnubg packages-fleet packages-monitoring
+.PHONY: packages-browser
 packages-build packages-arm64: packages-%:
 	@PYTHON=$(PYTHON) scripts/install-debian-packages $*
 # Where these cannot be installed, the tests that need them are skipped by name; with ZEROFLEET_REQUIRE_TOOLS=1, as in
 # CI, that is an error.
-packages-wasm packages-gnubg packages-fleet packages-monitoring: packages-%:
+packages-wasm packages-gnubg packages-fleet packages-monitoring packages-browser: packages-%:
 	@scripts/install-debian-packages --optional $*
 # $(call where_wasm,COMMAND,TESTS) runs the command where WebAssembly can be built and run, else names the tests skipped.
 where_wasm = @if scripts/install-debian-packages --check wasm; then $1; else echo 'SKIPPED $2'; fi
@@ -87,7 +88,7 @@ build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm
 # ---- testing
 
 test: lint test-cpp test-web test-python test-wasm test-signatures
-	@scripts/install-debian-packages --check fleet gnubg wasm || echo 'passed, without the tests named SKIPPED above'
+	@scripts/install-debian-packages --check browser fleet gnubg wasm || echo 'passed, without the tests named SKIPPED above'
 
 lint: venv
 	$(BIN)/ruff check
@@ -101,7 +102,7 @@ test-cpp: | packages-build
 	build/native/zerofleet_tests
 
 # Torch is loaded, and takes a GiB, in each process.
-test-python: venv | packages-gnubg packages-fleet
+test-python: venv | packages-gnubg packages-fleet packages-browser
 	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped --durations=25
 
 test-web: venv
@@ -121,7 +122,7 @@ test-signatures: venv test-cpp wasm
 	  '$(BIN)/python -m zerofleet.signature'
 	$(call where_wasm,scripts/check-signatures 'node tests/wasm/signature.mjs',tests/wasm/signature.mjs)
 
-test-long: venv .venv/.ray | packages-gnubg packages-fleet packages-monitoring
+test-long: venv .venv/.ray | packages-gnubg packages-fleet packages-monitoring packages-browser
 	$(BIN)/pytest -m long
 	scripts/fuzz 300
 
