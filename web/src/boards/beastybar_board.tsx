@@ -261,15 +261,21 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandPr
 /** All animals, strongest first, for the legend of the rules. */
 export function Legend() {
   return (
-    <ul class="bb-legend">
-      {(Object.keys(SPECIES) as Species[]).map((species) => (
-        <li key={species}>
-          <Card card={`${species}0`} label={species} />
-          <p>
-            <strong>{capital(species)}</strong> {SPECIES[species].ability}
-          </p>
-        </li>
-      ))}
-    </ul>
+    <div class="bb-legend">
+      <p>
+        The number is an animal’s strength, each dot a point that it scores in the bar. ↻ marks animals that act again in
+        every turn.
+      </p>
+      <ul>
+        {(Object.keys(SPECIES) as Species[]).map((species) => (
+          <li key={species}>
+            <Card card={`${species}0`} label={species} />
+            <p>
+              <strong>{capital(species)}</strong> {SPECIES[species].ability}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -71,6 +71,7 @@ export default function DropBoard(props: BoardProps<GridSeen>) {
             onKeyDown={(event) => onKeyDown(event, column)}
           >
             <rect class="column-area" x={x(column) - UNIT / 2} y={0} width={UNIT} height={height} rx={6} />
+            <rect class="column-glow" x={x(column) - UNIT / 2} y={TOP} width={UNIT} height={height - TOP} />
             <text class="board-coordinate" x={x(column)} y={17} text-anchor="middle" aria-hidden="true">
               {column + 1}
             </text>

@@ -25,6 +25,8 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
 
   const x = (column: number): number => MARGIN + (column + 0.5) * UNIT;
   const y = (row: number): number => (row + 0.5) * UNIT + 6;
+  // Texts are as large on a small board as on a large one.
+  const fontSize = hasLines ? (14 * size) / 15 : 9;
   const width = MARGIN + size * UNIT + 6;
   const height = size * UNIT + MARGIN + 6;
 
@@ -46,7 +48,7 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
 
   return (
     <svg
-      class={`board board-grid${isPlayable ? " is-playable" : ""} next-${toMove}`}
+      class={`board board-grid${hasLines ? "" : " is-small"}${isPlayable ? " is-playable" : ""} next-${toMove}`}
       viewBox={`0 0 ${width} ${height}`}
       role="grid"
       aria-label={`Board of ${size} by ${size}`}
@@ -55,12 +57,12 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
         <rect class="board-wood" x={MARGIN} y={6} width={size * UNIT} height={size * UNIT} rx={5} />
         <Lines size={size} hasLines={hasLines} x={x} y={y} />
         {rows.map((_, row) => (
-          <text key={row} class="board-coordinate" x={MARGIN - 8} y={y(row) + 4} text-anchor="end">
+          <text key={row} class="board-coordinate" x={MARGIN - 8} y={y(row) + 4} text-anchor="end" font-size={fontSize}>
             {size - row}
           </text>
         ))}
         {[...(rows[0] ?? "")].map((_, column) => (
-          <text key={column} class="board-coordinate" x={x(column)} y={height - 9} text-anchor="middle">
+          <text key={column} class="board-coordinate" x={x(column)} y={height - 9} text-anchor="middle" font-size={fontSize}>
             {columnLetter(column)}
           </text>
         ))}

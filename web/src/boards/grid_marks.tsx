@@ -14,7 +14,7 @@ export interface Places {
 export function Heat({ x, y, share }: { x: number; y: number; share: number }) {
   return (
     <g aria-hidden="true" class="heat">
-      <circle class="heat-spot" cx={x} cy={y} r={8 + 11 * Math.sqrt(share)} opacity={0.25 + 0.75 * Math.sqrt(share)} />
+      <circle class="heat-spot" cx={x} cy={y} r={8 + 11 * Math.sqrt(share)} opacity={0.15 + 0.85 * Math.sqrt(share)} />
       {share >= LEAST_TEXT && (
         <text class="heat-text" x={x} y={y + 4} text-anchor="middle">
           {Math.round(share * 100)}

@@ -84,13 +84,14 @@ export function ShareBar({ share }: { share: number }) {
 interface ThoughtsProps {
   analysis: Analysis;
   /** A move's text for people. */
-  textOf: (text: string, action: number) => string;
+  textOf: (text: string) => string;
   /** The action that was played here. */
   played?: number | null;
 }
 
 /** The top moves with visits, values and the principal line. */
 export function Thoughts({ analysis, textOf, played = null }: ThoughtsProps) {
+  const visited = analysis.actions.filter(({ visits, policy }) => visits > 0 || policy > 0);
   const most = Math.max(...analysis.actions.map(({ policy }) => policy), 1e-9);
   const hasPriors = analysis.actions.some(({ prior }) => prior > 0);
   return (
@@ -107,10 +108,10 @@ export function Thoughts({ analysis, textOf, played = null }: ThoughtsProps) {
           </tr>
         </thead>
         <tbody>
-          {analysis.actions.slice(0, TOP_MOVES).map((each) => (
+          {visited.slice(0, TOP_MOVES).map((each) => (
             <tr key={each.action} class={each.action === played ? "is-played" : ""}>
               <th scope="row">
-                {textOf(each.text, each.action)}
+                {textOf(each.text)}
                 <ShareBar share={each.policy / most} />
               </th>
               <td>{percent(each.policy)}</td>

@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { components } from "../api";
 import { AnyBoard } from "../boards";
-import type { LastTurn } from "../boards/board";
+import type { LastTurn, Player } from "../boards/board";
 import { ApiError, post } from "../client";
 import { Button, Choice } from "../parts/controls";
 import { count, percent, plural, signed } from "../parts/format";
 import { ErrorNote, PageHead } from "../parts/page";
 import { Link, go, withQuery } from "../router";
 import { ChancesBar, ShareBar, Thoughts, chancesFor } from "./chances";
-import { SIDES, gameTitle, positionLink, type Analysis } from "./seats";
+import { SIDES, gameTitle, moveText, positionLink, type Analysis } from "./seats";
 import { ValueCurve } from "./value_curve";
 import "./play.css";
 import "./viewer.css";
@@ -51,6 +51,7 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
   const policy = ply?.policy ?? [];
   const heat = policy.length ? new Map(policy.map(({ action, probability }) => [action, probability])) : null;
   const isHidden = seen.kind === "beastybar";
+  const textOf = moveText(seen, names);
 
   return (
     <>
@@ -77,7 +78,7 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
             legalTurns={null}
             last={last}
             heat={heat}
-            hint={seen.kind === "backgammon" && ply && ply.player !== "chance" ? [ply.action] : []}
+            hint={ply && ply.player !== "chance" ? [ply.action] : []}
             onPlay={null}
             isLive={false}
           />
@@ -85,11 +86,11 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
         </div>
         <div class="table-aside">
           <p class="standing" role="status">
-            {plyText(ply, names, episode)}
+            {plyText(ply, names, episode, textOf)}
           </p>
-          <ValueCurve plies={plies} outcomes={episode.outcomes} at={at} show={show} names={names} />
-          {ply && <Decision ply={ply} episode={episode} names={names} near={near} />}
-          <Search key={`${episode.id}:${at}`} episode={episode} run={run} at={at} ply={ply} />
+          <ValueCurve episode={episode} at={at} show={show} name={names[0]} />
+          {ply && <Decision ply={ply} episode={episode} names={names} near={near} textOf={textOf} />}
+          <Search key={`${episode.id}:${at}`} episode={episode} run={run} at={at} ply={ply} textOf={textOf} />
           {episode.position_texts[at] != null && (
             <p>
               <Link href={positionLink(episode.game, episode.options, episode.position_texts[at] ?? "")}>
@@ -123,10 +124,10 @@ function Steps({ at, end, show }: { at: number; end: number; show: (ply: number)
   return (
     <div class="steps">
       <Button aria-label="First position" disabled={at === 0} onClick={() => show(0)}>
-        ⏮︎
+        <Icon path="M5 4v12M15 4L8 10l7 6" />
       </Button>
       <Button aria-label="One ply back" disabled={at === 0} onClick={() => show(at - 1)}>
-        ←
+        <Icon path="M13 4l-7 6 7 6" />
       </Button>
       <input
         type="range"
@@ -139,10 +140,10 @@ function Steps({ at, end, show }: { at: number; end: number; show: (ply: number)
         onInput={(event) => show(Number(event.currentTarget.value))}
       />
       <Button aria-label="One ply on" disabled={at === end} onClick={() => show(at + 1)}>
-        →
+        <Icon path="M7 4l7 6-7 6" />
       </Button>
       <Button aria-label="Last position" disabled={at === end} onClick={() => show(end)}>
-        ⏭︎
+        <Icon path="M15 4v12M5 4l7 6-7 6" />
       </Button>
       <span class="steps-number">
         {at} / {end}
@@ -151,8 +152,24 @@ function Steps({ at, end, show }: { at: number; end: number; show: (ply: number)
   );
 }
 
+function Icon({ path }: { path: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+interface DecisionProps {
+  ply: Ply;
+  episode: Episode;
+  names: readonly [string, string];
+  near: Player;
+  textOf: (text: string) => string;
+}
+
 /** What the search found before this ply. */
-function Decision({ ply, episode, names, near }: { ply: Ply; episode: Episode; names: readonly [string, string]; near: 0 | 1 }) {
+function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
   if (ply.player === "chance") return <p class="thoughts-note">The dice fall by chance.</p>;
   const mover = ply.player;
   const known = Object.keys(ply.outcomes_to_move).length > 0;
@@ -174,21 +191,19 @@ function Decision({ ply, episode, names, near }: { ply: Ply; episode: Episode; n
           <caption class="unseen">Policy of the search</caption>
           <thead>
             <tr>
+              <th scope="col">Move</th>
               <th scope="col">Policy</th>
-              <th scope="col">Share</th>
-              {ply.num_simulations > 0 && <th scope="col">≈ visits</th>}
             </tr>
           </thead>
           <tbody>
             {ply.policy.slice(0, POLICY_ROWS).map(({ action, text, probability }) => (
               <tr key={action} class={action === ply.action ? "is-played" : ""}>
                 <th scope="row">
-                  {text}
+                  {textOf(text)}
                   {action === ply.action && <span class="unseen">, played</span>}
                   <ShareBar share={probability / most} />
                 </th>
                 <td>{percent(probability)}</td>
-                {ply.num_simulations > 0 && <td>{count(probability * ply.num_simulations)}</td>}
               </tr>
             ))}
           </tbody>
@@ -223,10 +238,11 @@ interface SearchProps {
   run: string | null;
   at: number;
   ply: Ply | null;
+  textOf: (text: string) => string;
 }
 
 /** Searches the position again, for visits, values and the principal line. */
-function Search({ episode, run, at, ply }: SearchProps) {
+function Search({ episode, run, at, ply, textOf }: SearchProps) {
   const [analysis, setAnalysis] = useState<Analysis | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [isAsking, setAsking] = useState(false);
@@ -254,7 +270,7 @@ function Search({ episode, run, at, ply }: SearchProps) {
       {analysis ? (
         <>
           <h2>Searched again: {signed(analysis.value_to_move)} for the player to move</h2>
-          <Thoughts analysis={analysis} textOf={(text) => text} played={ply.action} />
+          <Thoughts analysis={analysis} textOf={textOf} played={ply.action} />
         </>
       ) : (
         <Button disabled={isAsking} onClick={ask}>
@@ -281,17 +297,28 @@ function lastOf({ plies, positions }: Episode, at: number): LastTurn | null {
   return { player: ply.player, actions: [ply.action], texts: [ply.text], steps: ply.steps, before };
 }
 
-function plyText(ply: Ply | null, names: readonly [string, string], episode: Episode): string {
-  if (ply === null) return `The end: ${resultText(episode)}.`;
+function plyText(
+  ply: Ply | null,
+  names: readonly [string, string],
+  episode: Episode,
+  textOf: (text: string) => string,
+): string {
+  if (ply === null) {
+    const reward = episode.reward_first_player;
+    if (reward === null) return "The game was truncated.";
+    return reward === 0 ? "The game is drawn." : `${reward > 0 ? names[0] : names[1]} wins.`;
+  }
   if (ply.player === "chance") return `The dice show ${ply.text.split("").join("-")}.`;
-  return `${names[ply.player]} plays ${ply.text}.`;
+  return `${names[ply.player]} plays ${textOf(ply.text)}.`;
 }
 
-function resultText({ result_first_player: result, reward_first_player: reward, players, game, plies }: Episode): string {
+function resultText(episode: Episode): string {
+  const { result_first_player: result, reward_first_player: reward, game, plies } = episode;
   const length = `${gameTitle(game)}, ${plural(plies.length, "ply", "plies")}`;
   if (reward === null) return `${length}, truncated`;
-  const seats = seatNames({ players } as Episode);
   if (reward === 0) return `${length}, a draw`;
   const kind = result.replace(/^(win|lose|loss)\s*/, "");
-  return `${length}, won by ${reward > 0 ? seats[0] : seats[1]}${kind ? ` (${kind})` : ""}`;
+  const isNamed = episode.players.some(Boolean);
+  const winner = isNamed ? seatNames(episode)[reward > 0 ? 0 : 1] : reward > 0 ? "the first player" : "the second player";
+  return `${length}, won by ${winner}${kind ? ` (${kind})` : ""}`;
 }

@@ -9,7 +9,7 @@ import { Link, go, pathTo } from "../router";
 import { ChancesBar, Thoughts } from "./chances";
 import { MovesList } from "./moves_list";
 import { Rules } from "./rules";
-import { HUMAN, gameTitle, lastTurnOf, legalTurnsOf, namesOf, nearOf, positionLink, type Play } from "./seats";
+import { HUMAN, gameTitle, lastTurnOf, moveText, namesOf, nearOf, positionLink, type GameLine, type Play } from "./seats";
 import { useThoughts } from "./use_thoughts";
 import { usePlay } from "./use_play";
 import "./play.css";
@@ -30,7 +30,7 @@ export function GameInPlay({ id }: { id: string }) {
     <>
       <PageHead
         title={gameTitle(play.game)}
-        below={`${names[near]} against ${names[other(near)]}${optionsText(play)}`}
+        below={[`${names[near]} against ${names[other(near)]}`, ...unusualOptions(play, game)].join(", ")}
       />
       <div class={`table-side table-${play.seen.kind}`}>
         <div class="table-board">
@@ -42,7 +42,7 @@ export function GameInPlay({ id }: { id: string }) {
             near={near}
             names={names}
             legal={play.legal}
-            legalTurns={legalTurnsOf(play)}
+            legalTurns={play.legal_turns}
             last={last}
             heat={null}
             hint={thoughts.hint}
@@ -91,7 +91,7 @@ export function GameInPlay({ id }: { id: string }) {
           {thoughts.shown && (
             <section class="thoughts-box">
               <h2>{thoughts.shown.title}</h2>
-              <Thoughts analysis={thoughts.shown.analysis} textOf={(text) => text} played={thoughts.shown.played} />
+              <Thoughts analysis={thoughts.shown.analysis} textOf={moveText(play.seen, names)} played={thoughts.shown.played} />
             </section>
           )}
           <MovesList turns={play.turns} names={names} />
@@ -115,9 +115,11 @@ function Missing({ error }: { error: ApiError }) {
   );
 }
 
-function optionsText(play: Play): string {
-  const texts = Object.entries(play.options).map(([name, value]) => `${name} ${value}`);
-  return texts.length ? `; ${texts.join(", ")}` : "";
+/** The options that differ from the game's defaults: "size 9". */
+function unusualOptions(play: Play, game: GameLine | null): readonly string[] {
+  return (game?.options ?? [])
+    .filter(({ name, default: usual }) => (play.options[name] ?? usual) !== usual)
+    .map(({ name }) => `${name} ${play.options[name]}`);
 }
 
 /** What is going on, in a sentence. */
@@ -162,29 +164,25 @@ function Ending({ play }: { play: Play }) {
   return (
     <div class="ending">
       {error && <ErrorNote error={error} />}
-      <div class="controls">
-        {play.is_over && (
+      {play.is_over && (
+        <div class="controls">
+          <Button tone="main" onClick={save}>
+            Save and step through
+          </Button>
+          <Button onClick={() => again(false)}>Again</Button>
+          <Button onClick={() => again(true)}>Change sides</Button>
+        </div>
+      )}
+      <div class="ending-links">
+        {play.position_text !== null && (
           <>
-            <Button tone="main" onClick={save}>
-              Save and step through
-            </Button>
-            <Button onClick={() => again(false)}>Again</Button>
-            <Button onClick={() => again(true)}>Change sides</Button>
+            <Link href={positionLink(play.game, play.options, play.position_text)}>This position</Link>
+            <button type="button" onClick={() => void copyLink().catch(() => setNote("The link could not be copied."))}>
+              Copy its link
+            </button>
           </>
         )}
-        {play.position_text !== null && (
-          <Link class="button" href={positionLink(play.game, play.options, play.position_text)}>
-            Start from this position
-          </Link>
-        )}
-        {play.position_text !== null && (
-          <Button tone="quiet" onClick={() => void copyLink().catch(() => setNote("The link could not be copied."))}>
-            Copy link to position
-          </Button>
-        )}
-        <Link class="button button-quiet" href={`/play?game=${encodeURIComponent(play.game)}`}>
-          New game
-        </Link>
+        <Link href={`/play?game=${encodeURIComponent(play.game)}`}>New game</Link>
       </div>
       <p class="setup-note" role="status">
         {note}

@@ -1,6 +1,7 @@
 // How players are named and placed on a page.
 import type { components } from "../api";
-import { YOU, other, type LastTurn, type LegalTurn, type Player, type Seen } from "../boards/board";
+import { meaning, moveOf, speciesOf } from "../boards/beastybar_model";
+import { YOU, other, type LastTurn, type Player, type Seen } from "../boards/board";
 
 export type Play = components["schemas"]["PlayAnswer"];
 export type Turn = components["schemas"]["Turn"];
@@ -10,7 +11,7 @@ export type Analysis = components["schemas"]["AnalysisAnswer"];
 export type Outcome = components["schemas"]["Outcome"];
 
 export const HUMAN = "human";
-export const SIDES = ["First player", "Second player"] as const;
+export const SIDES = ["First", "Second"] as const;
 
 const TITLES: Readonly<Record<string, string>> = {
   gomoku: "Gomoku",
@@ -44,11 +45,6 @@ export function nearOf(play: Play): Player {
   return isShared && hasSides && play.to_move === 1 ? 1 : 0;
 }
 
-/** Whole turns, where a turn has several actions. */
-export function legalTurnsOf(play: Play & { legal_turns?: readonly LegalTurn[] | null }): readonly LegalTurn[] | null {
-  return play.legal_turns ?? null;
-}
-
 function playerTurns(play: Play): readonly Turn[] {
   return play.turns.filter((turn) => turn.player !== "chance");
 }
@@ -61,6 +57,25 @@ export function lastTurnOf(play: Play, shown: Play | null): LastTurn | null {
   const follows = shown !== null && shown.id === play.id && playerTurns(shown).length === turns.length - 1;
   const before: Seen | null = follows ? shown.seen : null;
   return { player: turn.player, actions: turn.actions, texts: turn.texts, steps: turn.steps, before };
+}
+
+/** What a move is called: in Beasty Bar its numbers are explained by the queue, elsewhere its notation says all. */
+export function moveText(seen: Seen, names: readonly [string, string]): (text: string) => string {
+  if (seen.kind !== "beastybar") return (text) => text;
+  return (text) => {
+    const move = moveOf({ action: 0, text });
+    const means = meaning(move, seen.queue, names);
+    return means ? `${move.animal} ${means}` : text;
+  };
+}
+
+/** A turn of Beasty Bar by what its card did; elsewhere in its notation. */
+function turnText(turn: Turn): string {
+  const [entry] = turn.steps;
+  if (!entry?.animal) return turn.text;
+  const as = entry.acts_as ? ` as ${entry.acts_as}` : "";
+  const out = entry.thats_it.length ? `, out: ${entry.thats_it.map(speciesOf).join(", ")}` : "";
+  return `${speciesOf(entry.animal)}${as}${out}`;
 }
 
 /** A row of the moves list: a player's turn with the roll before it. */
@@ -79,7 +94,7 @@ export function moveRows(turns: readonly Turn[]): readonly MoveRow[] {
   for (const turn of turns) {
     if (turn.player !== "chance") {
       const ply = turn.ply + turn.actions.length;
-      rows.push({ player: turn.player, roll: roll?.text ?? "", text: turn.text, ply });
+      rows.push({ player: turn.player, roll: roll?.text ?? "", text: turnText(turn), ply });
       roll = null;
       continue;
     }

@@ -5,7 +5,7 @@ import { ApiError, post, useGet } from "../client";
 import { Button, Choice, Field, Select } from "../parts/controls";
 import { ErrorNote, Loading, PageHead } from "../parts/page";
 import { go, pathTo } from "../router";
-import { Rules } from "./rules";
+import { Animals, Rules } from "./rules";
 import { PlayerFields, seatOf, strongest, type Chosen } from "./setup_player";
 import { gameTitle, HUMAN, SIDES, type GameLine } from "./seats";
 import type { components } from "../api";
@@ -14,12 +14,16 @@ import "./play.css";
 type Position = components["schemas"]["PositionAnswer"];
 type Who = "first" | "second" | "watch" | "both";
 
-const WHO: readonly { value: Who; text: string }[] = [
-  { value: "first", text: "You begin" },
-  { value: "second", text: "You are second" },
-  { value: "watch", text: "Watch two agents" },
-  { value: "both", text: "Two people" },
-];
+/** Who may sit where. Where dice or the deal decide who begins, the seat is no choice. */
+function seatings(game: GameLine): readonly { value: Who; text: string }[] {
+  const isSeatFree = game.has_chance || game.is_hidden;
+  return [
+    { value: "first", text: isSeatFree ? "You play" : "You begin" },
+    ...(isSeatFree ? [] : [{ value: "second", text: "You are second" } as const]),
+    { value: "watch", text: "Watch two agents" },
+    ...(game.is_hidden ? [] : [{ value: "both", text: "Two people" } as const]),
+  ];
+}
 
 /** Where backgammon starts, as GnuBG writes it; boards of stones start empty. */
 const START: Readonly<Record<string, string>> = { backgammon: "4HPwATDgc/ABMA" };
@@ -68,6 +72,7 @@ function SetupForm({ games, wanted, query }: FormProps) {
   const choose = (name: string): void => {
     setName(name);
     setOptions({});
+    setWho("first");
     setText("");
     setError(null);
   };
@@ -120,19 +125,19 @@ function SetupForm({ games, wanted, query }: FormProps) {
               ))}
             </div>
           )}
-          <Choice label="Who plays" value={who} options={WHO} onChange={setWho} />
+          <Choice label="Who plays" value={who} options={seatings(game)} onChange={setWho} />
           {who !== "both" &&
             (players.data ? (
               <>
                 <PlayerFields
-                  label={who === "watch" ? SIDES[0] : "Opponent"}
+                  label={who === "watch" ? "First player" : "Opponent"}
                   players={players.data}
                   chosen={agent(0)}
                   onChange={(next) => setAgents([next, agents[1]])}
                 />
                 {who === "watch" && (
                   <PlayerFields
-                    label={SIDES[1]}
+                    label="Second player"
                     players={players.data}
                     chosen={agent(1)}
                     onChange={(next) => setAgents([agents[0], next])}
@@ -158,8 +163,13 @@ function SetupForm({ games, wanted, query }: FormProps) {
               {who === "watch" ? "Watch" : "Play"}
             </Button>
           </div>
-          <Rules key={name} game={game} isOpenFirst={game.species.length > 0} />
+          <Rules key={name} game={game} isOpenFirst={game.species.length > 0} hasLegend={false} />
         </div>
+        {game.species.length > 0 && (
+          <div class="setup-preview">
+            <Animals />
+          </div>
+        )}
         {preview.position && (
           <div class="setup-preview">
             <AnyBoard

@@ -71,7 +71,7 @@ export function useThoughts(play: Play | null, before: Play | null, outcomes: re
   return {
     // While an agent thinks, the last ones known stay.
     chances: play && analysis && (found !== null || !isPersonToMove) ? chancesOf(play, analysis.found, outcomes) : null,
-    hint: isHinting && found ? found.actions.slice(0, 1).map(({ action }) => action) : [],
+    hint: isHinting && play && found ? proposed(play, found) : [],
     shown:
       play && why && why.ply === ply && last
         ? { title: `Why ${namesOf(play)[last.player]} played ${last.text}`, analysis: why.found, played: last.action }
@@ -101,6 +101,13 @@ export function useThoughts(play: Play | null, before: Play | null, outcomes: re
       setFollowing(!isFollowing);
     },
   };
+}
+
+/** The best action, or the whole turn that the principal line begins with. */
+function proposed(play: Play, found: Analysis): readonly number[] {
+  const line = `${found.principal_variation.join(" ")} `;
+  const turn = play.legal_turns?.find(({ text }) => line.startsWith(`${text} `));
+  return turn?.actions ?? found.actions.slice(0, 1).map(({ action }) => action);
 }
 
 /** For the near player. */

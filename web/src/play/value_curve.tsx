@@ -1,28 +1,32 @@
 // The expected reward of the first player over the plies of a game; a click jumps to a ply.
 import type { components } from "../api";
 import { signed } from "../parts/format";
-import type { Outcome } from "./seats";
 
-type Ply = components["schemas"]["Ply"];
+type Episode = components["schemas"]["EpisodeDetail"];
 
 const WIDTH = 336;
 const HEIGHT = 96;
 const EDGE = 6;
+/** A quiet game is not drawn as a wild one: the scale covers at least this share of the largest reward. */
+const LEAST_SCALE = 0.25;
 
 interface CurveProps {
-  plies: readonly Ply[];
-  outcomes: readonly Outcome[];
+  episode: Episode;
   at: number;
   show: (ply: number) => void;
-  names: readonly [string, string];
+  /** Of the first player. */
+  name: string;
 }
 
-export function ValueCurve({ plies, outcomes, at, show, names }: CurveProps) {
-  const largest = Math.max(...outcomes.map(({ reward }) => Math.abs(reward)), 1e-9);
-  const known = plies.flatMap(({ value_first_player: value }, ply) => (value === null ? [] : [{ ply, value }]));
+export function ValueCurve({ episode, at, show, name }: CurveProps) {
+  const { plies, outcomes, reward_first_player: reward } = episode;
+  const values = [...plies.map((ply) => ply.value_first_player), reward];
+  const known = values.flatMap((value, ply) => (value === null ? [] : [{ ply, value }]));
   if (known.length < 2) return null;
+  const largest = Math.max(...outcomes.map((outcome) => Math.abs(outcome.reward)));
+  const scale = Math.max(LEAST_SCALE * largest, ...known.map(({ value }) => Math.abs(value)));
   const x = (ply: number): number => EDGE + (ply / Math.max(plies.length, 1)) * (WIDTH - 2 * EDGE);
-  const y = (value: number): number => HEIGHT / 2 - (value / largest) * (HEIGHT / 2 - EDGE);
+  const y = (value: number): number => HEIGHT / 2 - (value / scale) * (HEIGHT / 2 - EDGE);
   const line = known.map(({ ply, value }) => `${x(ply).toFixed(1)} ${y(value).toFixed(1)}`).join("L");
   const [first, final] = [known[0]!, known[known.length - 1]!];
   const area = `M${x(first.ply)} ${y(0)}L${line}L${x(final.ply)} ${y(0)}Z`;
@@ -35,7 +39,7 @@ export function ValueCurve({ plies, outcomes, at, show, names }: CurveProps) {
   return (
     <figure class="curve">
       <figcaption>
-        <span>Value for {names[0]}</span>
+        <span>Value for {name}</span>
         <strong>{here ? signed(here.value) : ""}</strong>
       </figcaption>
       <svg
