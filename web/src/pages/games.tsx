@@ -60,6 +60,8 @@ export default function GamesPage({ params, query }: PageProps) {
     return () => clearInterval(timer);
   }, [isGrowing]);
 
+  useEffect(() => scrollTo(0, 0), [offset]);
+
   const isFiltered = version !== null || worker !== null;
   return (
     <>
@@ -95,21 +97,24 @@ export default function GamesPage({ params, query }: PageProps) {
             <Filters list={list} version={version} worker={worker} />
           </div>
           {!list.is_complete && (
-            <p class="section-note">
-              {plural(list.num_indexed, "game")} read so far; the list grows until all are read.
+            <p class="section-note games-note" role="status">
+              Reading the games: {count(list.num_indexed)} so far; the list grows until all are read.
             </p>
           )}
           {order === "newest" && numPlayed !== null && !isFiltered && numPlayed > list.total && (
             <Button onClick={reload}>{plural(numPlayed - list.total, "newer game")}</Button>
           )}
-          {list.total === 0 && list.is_complete ? (
+          {list.total > 0 && (
+            <>
+              <Table caption="Games" columns={columns(run)} rows={list.episodes} rowKey={(game) => game.id} />
+              <Paging offset={offset} list={list} />
+            </>
+          )}
+          {list.total === 0 && list.is_complete && (
             <Empty title="No game matches">
               <Link href={withQuery({ version: null, worker: null, from: null })}>Show all games</Link>
             </Empty>
-          ) : (
-            <Table caption="Games" columns={columns(run)} rows={list.episodes} rowKey={(game) => game.id} />
           )}
-          <Paging offset={offset} list={list} />
         </>
       )}
     </>
@@ -190,7 +195,7 @@ function Paging({ offset, list }: { offset: number; list: EpisodeList }) {
   return (
     <nav class="paging" aria-label="Pages of the list">
       <span class="soft">
-        {list.episodes.length === 0 ? "0" : `${count(offset + 1)}–${count(end)}`} of {plural(list.total, "game")}
+        {count(offset + 1)}–{count(end)} of {plural(list.total, "game")}
       </span>
       {offset > 0 && <Link href={at(offset - pageSize)}>Previous</Link>}
       {end < list.total && <Link href={at(end)}>Next</Link>}

@@ -76,15 +76,15 @@ export default function RunPage({ params, query }: PageProps) {
         </div>
       )}
       <Section title="Pipeline" note={run.is_training ? "Over the last seconds." : "As it was when the run last trained."}>
-        <div class={beside === null ? "" : "two-columns"}>
+        <div class={beside !== null ? "two-columns" : run.is_training ? "pipeline pipeline-with-machine" : "pipeline"}>
           {details.map((each, index) => (
             <div key={each.name}>
               {beside !== null && <RunName name={each.name} index={index} />}
               <Stages stages={each.stages} isTraining={each.is_training} />
             </div>
           ))}
+          {run.is_training && <MachineUse machine={run.machine} />}
         </div>
-        {run.is_training && <MachineUse machine={run.machine} />}
       </Section>
       <div class="along">
         <span class="soft">Charts over</span>

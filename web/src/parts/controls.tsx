@@ -96,7 +96,7 @@ interface ChoiceProps<T extends string> {
   onChange: (value: T) => void;
 }
 
-/** Two to five short options side by side, one pressed. */
+/** Two to five short options in a row, one pressed. */
 export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
   return (
     <div class="choice" role="group" aria-label={label}>

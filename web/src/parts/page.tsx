@@ -5,7 +5,7 @@ import type { ApiError } from "../client";
 
 interface PageHeadProps {
   title: string;
-  /** A line above the title, such as the way back. */
+  /** A line above the title, such as a link to the list above it. */
   above?: ComponentChildren;
   /** Behind the title: badges. */
   beside?: ComponentChildren;
@@ -78,10 +78,9 @@ export function ErrorNote({ error }: { error: ApiError }) {
   );
 }
 
-/** The server's words as a sentence: a capital first, a full stop last. */
+/** The server's words with a full stop. They stay in lower case: the first may be a name. */
 export function sentence(text: string): string {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 /** Shown while the first answer is on its way. */

@@ -26,6 +26,7 @@ const columns: readonly Column<Stage>[] = [
   {
     title: "Throughput",
     isNumber: true,
+    isWide: true,
     cell: (stage) => (stage.rate === null ? "–" : `${short(stage.rate)} ${stage.unit}`),
   },
   {
