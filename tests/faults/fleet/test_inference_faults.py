@@ -18,8 +18,11 @@ FIRST, FOREIGN = 1, 10**9
 """The version that a run begins with, and one that it never publishes."""
 TIMEOUT_S = 1.0
 WORKERS = ("a", "b")
-LOAD = (f"fleet.inference_timeout_s={TIMEOUT_S:g}", "selfplay.num_groups=3")
-"""Three requests of each worker are in flight at a time."""
+LOAD = (
+    f"fleet.inference_timeout_s={TIMEOUT_S:g}",
+    "selfplay.num_groups=3",  # as many requests of each worker are in flight
+    "replay.segment_bytes=1048576",  # no spool file is deleted before the watch has seen it
+)
 SLOTS = 3 * 32
 """Concurrent games of a worker."""
 NOTICED_S = TIMEOUT_S + 1.5
