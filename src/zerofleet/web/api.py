@@ -118,5 +118,6 @@ async def answer_http(request: Request, error: Exception) -> JSONResponse:
     """Of a path that does not exist, or a method that it does not have."""
     assert isinstance(error, HTTPException)
     words = {404: f"there is no {request.url.path}", 405: f"{request.method} is not allowed here"}
-    code = {404: "not_found", 405: "not_allowed"}.get(error.status_code, "refused")
+    codes = {404: "not_found", 405: "not_allowed", 413: "too_large"}
+    code = codes.get(error.status_code, "refused")
     return error_answer(error.status_code, code, words.get(error.status_code, str(error.detail)))

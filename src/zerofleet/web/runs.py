@@ -68,6 +68,7 @@ class Runs:
         self._list = Kept(list_runs, LIST_FOR_S)
         self._gauge = MachineGauge()
         self._ratings: dict[str, tuple[int, list[RatingPoint]]] = {}
+        self._presets: dict[str, tuple[int, tuple[str, list[Difference]]]] = {}
 
     # ---- lists
 
@@ -101,7 +102,7 @@ class Runs:
     def detail(self, name: str) -> RunDetail:
         run = find(name)
         config = read(run.config_path)
-        preset, differing = nearest_preset(config)
+        preset, differing = self._preset(run, config)
         update = self.update(name)
         game, fault = None, ""
         try:
@@ -123,6 +124,14 @@ class Runs:
             fault=fault,
             **{field: getattr(update, field) for field in RunUpdate.model_fields},
         )
+
+    def _preset(self, run: Run, config: Config) -> tuple[str, list[Difference]]:
+        """The nearest preset, found again when the settings have changed."""
+        changed = run.config_path.stat().st_mtime_ns
+        kept = self._presets.get(run.facts.id)
+        if kept is None or kept[0] != changed:
+            kept = self._presets[run.facts.id] = changed, nearest_preset(config)
+        return kept[1]
 
     def update(self, name: str) -> RunUpdate:
         """What changes while a run trains."""

@@ -23,6 +23,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "zerofleet-token"
@@ -183,11 +184,7 @@ class Safety:
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
             await answer(send, Fault(413, "too_large", too_large_text()))
             return
-        bounded = BoundedBody(receive)
-        try:
-            await self._app(scope, bounded, send)
-        except BodyTooLarge:
-            await answer(send, Fault(413, "too_large", too_large_text()))
+        await self._app(scope, BoundedBody(receive), send)
 
     async def _guard_socket(
         self, scope: Scope, receive: Receive, send: Send, fault: "Fault | None"
@@ -218,12 +215,8 @@ class Fault:
     message: str
 
 
-class BodyTooLarge(Exception):
-    """A body without a length that grew over the bound."""
-
-
 class BoundedBody:
-    """Counts the bytes of a body as they come."""
+    """Counts the bytes of a body as they come: a sender need not say its length."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -233,7 +226,7 @@ class BoundedBody:
         message = await self._receive()
         self._num_bytes += len(message.get("body", b""))
         if self._num_bytes > MAX_BODY_BYTES:
-            raise BodyTooLarge
+            raise HTTPException(413, too_large_text())
         return message
 
 

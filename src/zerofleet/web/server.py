@@ -39,9 +39,10 @@ class Server:
         any_port: bool = True,
     ) -> None:
         self.wanted_port = port
+        token = given_token()
         self._socket = listen(host, port, MAX_TRIES if any_port and port else 1)
         self.port: int = self._socket.getsockname()[1]
-        self.doors = Doors.on(host, self.port, given_token())
+        self.doors = Doors.on(host, self.port, token)
         self.services = Services(custom_games)
         self._run = run
         config = uvicorn.Config(
