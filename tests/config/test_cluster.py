@@ -24,17 +24,6 @@ def test_every_shipped_cluster_can_be_read_and_has_workers(path: Path) -> None:
     assert read_cluster(path).roles["worker"]
 
 
-def test_the_published_plan_is_carried_by_the_shipped_cluster() -> None:
-    cluster = read_cluster(PROJECT / "configs" / "cluster.yaml")
-    trained = cluster.training_config("cluster.yaml")
-    assert trained.train.batch_size * 2000 == 16_384 * (trained.stop.steps or 0)
-    assert trained.search.num_simulations == 200
-    assert trained.network.preset == "large"
-    roles = cluster.roles
-    assert (roles["trainer"].num_gpus, roles["inference"].count) == (8, 16)
-    assert (roles["worker"].per_node, roles["worker"].num_cpus) == (1, 150)
-
-
 def test_settings_go_over_the_preset(tmp_path: Path) -> None:
     cluster = read_cluster(written(tmp_path, LEAST + "settings: {search: {num_simulations: 7}}"))
     trained = cluster.training_config("own.yaml")
