@@ -114,15 +114,19 @@ export interface Resource<T> {
 
 /**
  * Asks for something when the page is drawn, and again whenever `request` changes; null asks for nothing.
- * Of two answers the one to the newer question counts.
+ * Of two answers the one to the newer question counts. What is shown stays until the next answer, unless that is about
+ * something else: the path's names changed, not only the query.
  */
 export function useGet<P extends PathsWith<"get">>(
   path: P,
   request: Omit<Request<P, "get">, "signal"> | null = {},
 ): Resource<Answer<P, "get">> {
-  type Shown = { data: Answer<P, "get"> | null; error: ApiError | null; isLoading: boolean; key: string };
+  type Shown = { about: string; data: Answer<P, "get"> | null; error: ApiError | null; isLoading: boolean };
+  const about = request === null ? "" : address(path, request.path);
   const key = request === null ? "" : address(path, request.path, request.query);
-  const [shown, setShown] = useState<Shown>({ data: null, error: null, isLoading: request !== null, key });
+  const nothing: Shown = { about, data: null, error: null, isLoading: request !== null };
+  const [stored, setShown] = useState<Shown>(nothing);
+  const shown = stored.about === about ? stored : nothing;
   const asking = useRef<AbortController | null>(null);
 
   const ask = () => {
@@ -130,21 +134,26 @@ export function useGet<P extends PathsWith<"get">>(
     if (request === null) return;
     const controller = new AbortController();
     asking.current = controller;
-    setShown((last) => ({ ...last, isLoading: true, key }));
+    const change = (next: (last: Shown) => Partial<Shown>) => {
+      if (controller.signal.aborted) return;
+      setShown((last) => {
+        const before = last.about === about ? last : nothing;
+        return { ...before, ...next(before) };
+      });
+    };
+    change(() => ({ isLoading: true }));
     get(path, { ...request, signal: controller.signal } as Request<P, "get">).then(
-      (data) => {
-        if (!controller.signal.aborted) setShown({ data, error: null, isLoading: false, key });
-      },
+      (data) => change(() => ({ data, error: null, isLoading: false })),
       (error: unknown) => {
-        if (controller.signal.aborted) return;
         const told = error instanceof ApiError ? error : new ApiError("unknown", String(error), 0);
-        setShown((last) => ({ ...last, error: told, isLoading: false, key }));
+        change(() => ({ error: told, isLoading: false }));
       },
     );
   };
+  const newest = useRef(ask);
+  newest.current = ask;
 
   useEffect(() => {
-    if (request === null) setShown({ data: null, error: null, isLoading: false, key });
     ask();
     return () => asking.current?.abort();
   }, [key]);
@@ -153,7 +162,7 @@ export function useGet<P extends PathsWith<"get">>(
     data: shown.data,
     error: shown.error,
     isLoading: shown.isLoading,
-    reload: ask,
+    reload: () => newest.current(),
     update: (change) => setShown((last) => (last.data === null ? last : { ...last, data: change(last.data) })),
   };
 }

@@ -4,7 +4,10 @@ import { address } from "../src/client";
 import { matchRoute, pathTo, type Route } from "../src/router";
 
 const load = vi.fn();
-const routes: Route[] = ["/runs", "/runs/:run", "/runs/:run/games", "/runs/:run/games/:id"].map((path) => ({ path, load }));
+const routes: Route[] = ["/runs", "/runs/:run", "/runs/:run/games", "/runs/:run/games/:id"].map((path) => ({
+  path,
+  load,
+}));
 
 describe("addresses", () => {
   test("a path finds its route, and its names are unescaped", () => {
@@ -19,7 +22,9 @@ describe("addresses", () => {
 
   test("names are escaped in links and requests", () => {
     expect(pathTo("runs", "a/b", "games")).toBe("/runs/a%2Fb/games");
-    expect(address("/api/v1/runs/{run}", { run: "a/b" }, { limit: 5, worker: null })).toBe("/api/v1/runs/a%2Fb?limit=5");
+    expect(address("/api/v1/runs/{run}", { run: "a/b" }, { limit: 5, worker: null })).toBe(
+      "/api/v1/runs/a%2Fb?limit=5",
+    );
   });
 
   test("a request that lacks a name of its path is not sent", () => {

@@ -16,7 +16,17 @@ function metrics(columns: Metrics["columns"]): Metrics {
 function rating(step: number, opponent: string, elo: number | null): RatingPoint {
   const interval = { elo_low: elo === null ? null : elo - 50, elo_high: elo === null ? null : elo + 50 };
   const score = { score: 0.5, score_low: 0.4, score_high: 0.6 };
-  return { step, version: step, opponent, ...score, elo, ...interval, num_games: 60, trained_s: step / 10, run_games: 9 * step };
+  return {
+    step,
+    version: step,
+    opponent,
+    ...score,
+    elo,
+    ...interval,
+    num_games: 60,
+    trained_s: step / 10,
+    run_games: 9 * step,
+  };
 }
 
 describe("curves", () => {
@@ -32,7 +42,11 @@ describe("curves", () => {
 
   test("the waiting share is waiting time over waiting and working time", () => {
     const table = metrics({ step: [0, 1], trained_s: [0, 10], waited: [0, 2], searched: [0, 5], inferred: [0, 1] });
-    expect(waitingShare(table, "waited", ["searched", "inferred"], "step", look)).toEqual({ ...look, x: [1], y: [0.25] });
+    expect(waitingShare(table, "waited", ["searched", "inferred"], "step", look)).toEqual({
+      ...look,
+      x: [1],
+      y: [0.25],
+    });
   });
 
   test("of several records at one step the last counts, and x ascends", () => {
@@ -41,7 +55,12 @@ describe("curves", () => {
   });
 
   test("the Elo line has one point per rated step, with its interval", () => {
-    const ratings = [rating(10, "random", 100), rating(10, "heuristic", 100), rating(20, "random", 180), rating(30, "x", null)];
+    const ratings = [
+      rating(10, "random", 100),
+      rating(10, "heuristic", 100),
+      rating(20, "random", 180),
+      rating(30, "x", null),
+    ];
     const line = eloLine(ratings, "games", look);
     expect(line.x).toEqual([90, 180]);
     expect(line.y).toEqual([100, 180]);

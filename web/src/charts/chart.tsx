@@ -26,7 +26,18 @@ const roundTicks = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap((power) => [1, 2, 
 const free: readonly [null, null] = [null, null];
 
 export function Chart(props: ChartProps) {
-  const { title, lines, formatX, tickX = formatX, ticksX, formatY, range = free, height = 168, syncKey = "run", empty } = props;
+  const {
+    title,
+    lines,
+    formatX,
+    tickX = formatX,
+    ticksX,
+    formatY,
+    range = free,
+    height = 168,
+    syncKey = "run",
+    empty,
+  } = props;
   const place = useRef<HTMLDivElement>(null);
   const drawn = useRef<Plot | null>(null);
   const [cursor, setCursor] = useState<number | null>(null);
@@ -138,7 +149,9 @@ function summary(
     const [from, to] = [line.y[first] ?? 0, line.y[last] ?? 0];
     const end = formatX(line.x[last] ?? 0);
     const name = lines.length > 1 ? `${line.name} ` : "";
-    return first === last ? `${name}${formatY(to)} at ${end}` : `${name}from ${formatY(from)} to ${formatY(to)} at ${end}`;
+    return first === last
+      ? `${name}${formatY(to)} at ${end}`
+      : `${name}from ${formatY(from)} to ${formatY(to)} at ${end}`;
   });
   return `${title}: ${parts.join("; ")}`;
 }

@@ -137,7 +137,8 @@ function figures(fleet: Fleet): Figure[] {
           {
             label: "Queue",
             value: count(queue.num_episodes),
-            unit: queue.num_episodes === 0 ? "games" : `games, ${bytes(queue.num_bytes)}, ${duration(queue.oldest_s)} old`,
+            unit:
+              queue.num_episodes === 0 ? "games" : `games, ${bytes(queue.num_bytes)}, ${duration(queue.oldest_s)} old`,
           },
         ]),
     {
@@ -204,7 +205,9 @@ function columns(fleet: Fleet): readonly Column<FleetRole>[] {
       title: "Weights",
       isNumber: true,
       cell: (role) =>
-        role.version === null ? "–" : role.version === fleet.newest_version ? (
+        role.version === null ? (
+          "–"
+        ) : role.version === fleet.newest_version ? (
           count(role.version)
         ) : (
           <span class="soft">{count(role.version)}</span>

@@ -132,7 +132,9 @@ function columns(run: string): readonly Column<EpisodeLine>[] {
     { title: "Plies", isNumber: true, cell: (game) => count(game.num_plies) },
     { title: "Weights", isNumber: true, cell: (game) => `step ${count(game.version)}` },
     {
-      title: <Tooltip text="The largest divergence of a search's policy from the network's, in nats.">Surprise</Tooltip>,
+      title: (
+        <Tooltip text="The largest divergence of a search's policy from the network's, in nats.">Surprise</Tooltip>
+      ),
       label: "Surprise",
       isNumber: true,
       cell: (game) => game.surprise.toFixed(2),

@@ -1,5 +1,5 @@
 // One run, live: strength, losses, who waits for whom, settings, events; with ?beside=OTHER two runs in one page.
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { components } from "../api";
 import type { Along } from "../charts/curves";
 import { useGet } from "../client";
@@ -75,7 +75,10 @@ export default function RunPage({ params, query }: PageProps) {
           </Empty>
         </div>
       )}
-      <Section title="Pipeline" note={run.is_training ? "Over the last seconds." : "As it was when the run last trained."}>
+      <Section
+        title="Pipeline"
+        note={run.is_training ? "Over the last seconds." : "As it was when the run last trained."}
+      >
         <div class={beside !== null ? "two-columns" : run.is_training ? "pipeline pipeline-with-machine" : "pipeline"}>
           {details.map((each, index) => (
             <div key={each.name}>
@@ -155,9 +158,11 @@ function BesideSelect({ name, beside }: { name: string; beside: string | null })
 }
 
 function useReloadEvery(seconds: number | null, reload: () => void): void {
+  const newest = useRef(reload);
+  newest.current = reload;
   useEffect(() => {
     if (seconds === null) return;
-    const timer = setInterval(reload, 1000 * seconds);
+    const timer = setInterval(() => newest.current(), 1000 * seconds);
     return () => clearInterval(timer);
   }, [seconds]);
 }

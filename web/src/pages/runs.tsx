@@ -19,8 +19,7 @@ const columns: readonly Column<RunLine>[] = [
     isHead: true,
     cell: (run) => (
       <>
-        <Link href={pathTo("runs", run.name)}>{run.name}</Link>{" "}
-        {run.is_training && <Badge tone="live">training</Badge>}
+        <Link href={pathTo("runs", run.name)}>{run.name}</Link> {run.is_training && <Badge tone="live">training</Badge>}
         {run.fault !== "" && (
           <>
             <Badge tone="alert">damaged</Badge>

@@ -56,7 +56,11 @@ export function ago(seconds: number): string {
 /** 3_400_000 bytes are `3.4 MB`. */
 export function bytes(size: number): string {
   if (size < 1000) return `${size} B`;
-  for (const [unit, scale] of [["kB", 1e3], ["MB", 1e6], ["GB", 1e9]] as const) {
+  for (const [unit, scale] of [
+    ["kB", 1e3],
+    ["MB", 1e6],
+    ["GB", 1e9],
+  ] as const) {
     if (size < 999.5 * scale) return `${(size / scale).toFixed(size < 9.95 * scale ? 1 : 0)} ${unit}`;
   }
   return `${(size / 1e12).toFixed(1)} TB`;

@@ -37,7 +37,10 @@ export function Strength({ runs, along }: CurvesProps) {
   const axis = xAxis(along);
   const scores = runs.length === 1 && runs[0] ? scoreLines(runs[0].ratings, along) : [];
   return (
-    <Section title="Strength" note="Elo fitted over all rating matches of the run, random play is 0; bars are 95 % intervals.">
+    <Section
+      title="Strength"
+      note="Elo fitted over all rating matches of the run, random play is 0; bars are 95 % intervals."
+    >
       <div class={scores.length > 0 ? "charts charts-wide" : ""}>
         <Chart
           title="Elo"

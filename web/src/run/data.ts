@@ -60,25 +60,25 @@ export function useRunData(run: string | null): RunData {
 function useMetrics(run: string | null, kind: Metrics["kind"]) {
   const [data, setData] = useState<Metrics | null>(null);
   const shown = useRef<Metrics | null>(null);
-  const isAsking = useRef(false);
+  const asked = useRef<string | null>(null);
 
   const show = (metrics: Metrics | null) => {
     shown.current = metrics;
     setData(metrics);
   };
   const ask = async (afterStep: number) => {
-    if (run === null || isAsking.current) return;
-    isAsking.current = true;
+    if (run === null || asked.current === run) return;
+    asked.current = run;
     const before = afterStep < 0 ? null : shown.current;
     try {
       const query = { kind, after_step: afterStep, max_points: maxPoints };
       const fresh = await get("/api/v1/runs/{run}/metrics", { path: { run }, query });
-      show(before === null ? fresh : appended(before, fresh, afterStep));
+      if (asked.current === run) show(before === null ? fresh : appended(before, fresh, afterStep));
     } catch (error) {
       // The page's other requests say what is wrong; a curve only stays as it is.
       if (!(error instanceof ApiError)) throw error;
     } finally {
-      isAsking.current = false;
+      if (asked.current === run) asked.current = null;
     }
   };
   const reload = () => void ask(-1);
