@@ -25,8 +25,6 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
 
   const x = (column: number): number => MARGIN + (column + 0.5) * UNIT;
   const y = (row: number): number => (row + 0.5) * UNIT + 6;
-  // Texts are as large on a small board as on a large one.
-  const fontSize = hasLines ? (14 * size) / 15 : 9;
   const width = MARGIN + size * UNIT + 6;
   const height = size * UNIT + MARGIN + 6;
 
@@ -50,6 +48,7 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
     <svg
       class={`board board-grid${hasLines ? "" : " is-small"}${isPlayable ? " is-playable" : ""} next-${toMove}`}
       viewBox={`0 0 ${width} ${height}`}
+      style={{ "--wide-text": `${(13 * width) / (hasLines ? 600 : 416)}px`, "--narrow-text": `${width / 30}px` }}
       role="grid"
       aria-label={`Board of ${size} by ${size}`}
     >
@@ -57,12 +56,12 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
         <rect class="board-wood" x={MARGIN} y={6} width={size * UNIT} height={size * UNIT} rx={5} />
         <Lines size={size} hasLines={hasLines} x={x} y={y} />
         {rows.map((_, row) => (
-          <text key={row} class="board-coordinate" x={MARGIN - 8} y={y(row) + 4} text-anchor="end" font-size={fontSize}>
+          <text key={row} class="board-coordinate" x={MARGIN - 8} y={y(row) + 4} text-anchor="end">
             {size - row}
           </text>
         ))}
         {[...(rows[0] ?? "")].map((_, column) => (
-          <text key={column} class="board-coordinate" x={x(column)} y={height - 9} text-anchor="middle" font-size={fontSize}>
+          <text key={column} class="board-coordinate" x={x(column)} y={height - 9} text-anchor="middle">
             {columnLetter(column)}
           </text>
         ))}

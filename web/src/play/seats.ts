@@ -65,7 +65,7 @@ export function moveText(seen: Seen, names: readonly [string, string]): (text: s
   return (text) => {
     const move = moveOf({ action: 0, text });
     const means = meaning(move, seen.queue, names);
-    return means ? `${move.animal} ${means}` : text;
+    return means ? `${move.animal}: ${means}` : text;
   };
 }
 

@@ -25,8 +25,12 @@ function seatings(game: GameLine): readonly { value: Who; text: string }[] {
   ];
 }
 
-/** Where backgammon starts, as GnuBG writes it; boards of stones start empty. */
-const START: Readonly<Record<string, string>> = { backgammon: "4HPwATDgc/ABMA" };
+/** The position that a game starts from, to be shown; null where there is none to show. */
+function startText(game: string, options: Readonly<Record<string, string>>): string | null {
+  if (game === "gomoku" || game === "tictactoe" || game === "connect4") return "";
+  return game === "backgammon" && options["checkers"] === "15" ? "4HPwATDgc/ABMA" : null;
+}
+
 const PASTED: Readonly<Record<string, string>> = {
   backgammon: "GnuBG position ID, such as 4HPwATDgc/ABMA",
   gomoku: "Moves, such as h8 i9 g7, or SGF",
@@ -195,7 +199,7 @@ function SetupForm({ games, wanted, query }: FormProps) {
   );
 }
 
-/** The position that a game would start from; none where hands are hidden or a custom game has no text for it. */
+/** The pasted position, or the one that the game starts from. */
 function usePreview(game: string, options: Record<string, string>, text: string) {
   const [shown, setShown] = useState<{ position: Position | null; error: ApiError | null }>({
     position: null,
@@ -204,11 +208,12 @@ function usePreview(game: string, options: Record<string, string>, text: string)
   const key = JSON.stringify([game, options, text.trim()]);
   useEffect(() => {
     let isWanted = true;
-    if (game === "beastybar") {
+    const given = text.trim() || startText(game, options);
+    if (given === null) {
       setShown({ position: null, error: null });
       return;
     }
-    const body = { game, options, text: text.trim() || (START[game] ?? "") };
+    const body = { game, options, text: given };
     const timer = setTimeout(() => {
       post("/api/v1/positions", { body }).then(
         (position) => isWanted && setShown({ position, error: null }),
