@@ -1318,7 +1318,7 @@ export interface components {
             rewards: number[] | null;
             /**
              * Outcome Text
-             * @description How it ended, in a sentence; empty while it goes on.
+             * @description How it ended, in a sentence; empty while it is played.
              */
             outcome_text: string;
             /**

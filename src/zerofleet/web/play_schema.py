@@ -319,7 +319,7 @@ class PlayAnswer(Answer):
     rewards: list[float] | None
     """By player, once the game is over."""
     outcome_text: str
-    """How it ended, in a sentence; empty while it goes on."""
+    """How it ended, in a sentence; empty while it is played."""
     position_text: str | None
     """Links to this position; null where it would reveal what is hidden."""
     is_busy: bool

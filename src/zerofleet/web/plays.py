@@ -250,7 +250,7 @@ class Plays:
         play = self._find(play_id)
         with play.lock:
             if not play.is_over:
-                raise Inconsistent("the game goes on; it can be saved when it is over")
+                raise Inconsistent("the game is not over; it can be saved when it is")
             return self._saved.save(
                 play.positions[0],
                 play.actions,

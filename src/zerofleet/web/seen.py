@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from zerofleet._core import CHANCE, OVER
-from zerofleet.arena.turns import turns as whole_turns
+from zerofleet.arena.turns import turns as turns_from
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Position, beastybar
 from zerofleet.web.play_schema import (
@@ -108,7 +108,7 @@ def legal_turns(position: Position) -> list[LegalTurn] | None:
         return None
     return [
         LegalTurn(actions=list(turn.actions), text=turn_text(position, turn.actions))
-        for turn in whole_turns(position)
+        for turn in turns_from(position)
     ]
 
 
@@ -185,7 +185,7 @@ def mean_reward(outcomes_to_move: dict[str, float], position: Position) -> float
 
 
 def end_text(position: Position, names: Sequence[str]) -> str:
-    """How a game ended, in a sentence; empty while it goes on. `names` are those of the seats."""
+    """How a game ended, in a sentence; empty while it is played. `names` are those of the seats."""
     if position.to_move != OVER:
         return ""
     rewards = position.rewards()
