@@ -1,20 +1,33 @@
 """Ratings across machines: the same games as on one, each block once, and no endless loop."""
 
 import contextlib
+import gc
 import threading
 import time
+import weakref
 
 import pytest
-from rated_run import NUM_GAMES, OPPONENTS, STEP, on_one_machine, rated_run, rater_of
+from rated_run import (
+    GAME,
+    NUM_GAMES,
+    OPPONENTS,
+    STEP,
+    evaluator_of,
+    on_one_machine,
+    rated_run,
+    rater_of,
+)
 from rated_run import fleet_matches as matches_of
 
 from zerofleet import metrics
-from zerofleet.bus import BlockResult, BusRefused, MemoryBus
+from zerofleet.arena.blocks import MatchBlocks
+from zerofleet.bus import Block, BlockResult, BusRefused, MemoryBus
 from zerofleet.errors import Unsupported
 from zerofleet.fleet import rater_role, rating_blocks
 from zerofleet.fleet.rater import Interrupted, Rater, Rating
+from zerofleet.fleet.rater_role import MAX_PLAYERS, BlockRater, published_player
 from zerofleet.storage import Disk
-from zerofleet.weights import WeightsStore
+from zerofleet.weights import WeightsStore, encoded_tensors
 
 NUM_BLOCKS = 3 * len(OPPONENTS)
 
@@ -308,6 +321,27 @@ def test_a_result_that_is_not_one_ends_its_match_alone():
     assert list(by_opponent(results)) == ["start"]
     assert spoiled == [True]
     assert "against random was given up: block 0 refused: not a BlockGames" in screen.lines[0]
+
+
+def test_networks_of_earlier_ratings_are_let_go():
+    run, _ = rated_run("r")
+    bus, made = MemoryBus(), []
+
+    def evaluator(weights):
+        found = evaluator_of(weights)
+        made.append(weakref.ref(found))
+        return found
+
+    rater = BlockRater("box", GAME, bus, evaluator, "cpu", 60.0)
+    data, sha256 = encoded_tensors(WeightsStore(run.weights).load(STEP).tensors)
+    for version in range(1, 4 * MAX_PLAYERS):
+        bus.publish_weights(version, sha256, data, at_least=version)
+        player = published_player(version, 2)
+        (task,) = MatchBlocks(GAME, player, "random", 2, weights_sha256={player: sha256}).tasks()
+        rater._played(Block("rating", 0, task), lambda: False)
+    gc.collect()
+    assert rater.counts.num_loaded == len(made) == 4 * MAX_PLAYERS - 1
+    assert sum(each() is not None for each in made) <= MAX_PLAYERS
 
 
 def test_an_unknown_opponent_is_refused_at_the_start():
