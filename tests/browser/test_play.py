@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import Dash, needs_browser, until, watched_page
 from table import (
+    FOLLOWS_CHANCES,
     cards_of,
     drop_left,
     is_over,
@@ -190,3 +192,17 @@ def test_each_step_of_a_turn_is_shown_one_after_the_other(dash: Dash, browser: "
     page.get_by_role("button", name="Show again").click()
     page.get_by_role("button", name="Skip").wait_for()
     context.close()
+
+
+def test_a_custom_game_is_shown_by_its_picture_and_played_by_buttons(
+    runs: Path, page: "Page"
+) -> None:
+    game = f"{Path(__file__).parents[1] / 'support' / 'nim.py'}:Nim"
+    with Dash(runs, "dash", "--port", "0", "--game", game) as dash:
+        page.add_init_script(f"localStorage.setItem('{FOLLOWS_CHANCES}', 'off')")
+        page.goto(f"{dash.url}/play?game=nim")
+        page.get_by_role("combobox", name="Opponent").select_option("random")
+        page.get_by_role("button", name="Play", exact=True).click()
+        page.locator(".text-picture").wait_for()
+        play_on(page, lambda page: page.locator(".text-moves button").first.click())
+        assert is_over(page)

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { components } from "../api";
 import { AnyBoard } from "../boards";
 import type { LastTurn, Player } from "../boards/board";
-import { ApiError, post } from "../client";
+import { ApiError, post, useGet } from "../client";
 import { Button, Choice } from "../parts/controls";
 import { count, percent, plural, signed } from "../parts/format";
 import { ErrorNote, PageHead } from "../parts/page";
@@ -19,7 +19,7 @@ type Episode = components["schemas"]["EpisodeDetail"];
 type Ply = components["schemas"]["Ply"];
 
 const VIEWS = [
-  { value: "all", text: "All cards" },
+  { value: "all", text: "Everything" },
   { value: "0", text: "As first player" },
   { value: "1", text: "As second player" },
 ] as const;
@@ -50,7 +50,9 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
   const near = episode.view === "1" ? 1 : 0;
   const policy = ply?.policy ?? [];
   const heat = policy.length ? new Map(policy.map(({ action, probability }) => [action, probability])) : null;
-  const isHidden = seen.kind === "beastybar";
+  const games = useGet("/api/v1/games", seen.kind === "text" ? {} : null);
+  const custom = games.data?.find(({ name }) => name === episode.game);
+  const isHidden = seen.kind === "beastybar" || (seen.kind === "text" && custom?.is_hidden !== false);
   const textOf = moveText(seen, names);
 
   return (
@@ -58,7 +60,7 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
       <PageHead title={run === null ? gameTitle(episode.game) : `Game ${count(episode.number)}`} above={above} below={resultText(episode)}>
         {isHidden && (
           <Choice
-            label="Whose cards are shown"
+            label="Who sees it"
             value={episode.view}
             options={VIEWS}
             onChange={(view) => go(withQuery({ view: view === "all" ? null : view }), { replace: true })}

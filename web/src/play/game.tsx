@@ -124,11 +124,16 @@ function unusualOptions(play: Play, game: GameLine | null): readonly string[] {
 
 /** What is going on, in a sentence. */
 function standing(play: Play, names: readonly [string, string], isThinking: boolean): string {
-  if (play.is_over) return play.outcome_text;
+  if (play.is_over) return sentence(play.outcome_text);
   if (play.to_move !== 0 && play.to_move !== 1) return "Rolling.";
   const name = names[play.to_move];
   if (play.is_human_to_move) return name === YOU ? "Your move." : `${name} to move.`;
   return isThinking ? `${name} is thinking.` : `${name} to move.`;
+}
+
+/** "You win." A player's name stays as it is written. */
+function sentence(text: string): string {
+  return `${text.replace(/^(you|a) /, (word) => word.charAt(0).toUpperCase() + word.slice(1))}.`;
 }
 
 /** What can be done with the game: link to its position, save it, play again. */

@@ -16,7 +16,7 @@ type Who = "first" | "second" | "watch" | "both";
 
 /** Who may sit where. Where dice or the deal decide who begins, the seat is no choice. */
 function seatings(game: GameLine): readonly { value: Who; text: string }[] {
-  const isSeatFree = game.has_chance || game.is_hidden;
+  const isSeatFree = game.name === "backgammon" || game.name === "beastybar";
   return [
     { value: "first", text: isSeatFree ? "You play" : "You begin" },
     ...(isSeatFree ? [] : [{ value: "second", text: "You are second" } as const]),
