@@ -281,6 +281,18 @@ def test_thinned_curves_keep_their_means_and_their_end(tmp_path: Path) -> None:
     assert found.num_records == 100
 
 
+def test_rates_of_new_records_count_from_the_record_before(tmp_path: Path) -> None:
+    names = ("inference_s", "search_s", "waiting_to_play_s", "training_s", "intake_s")
+    with MetricsLog(tmp_path) as log:
+        for number in range(4):
+            values = {"elapsed_s": 5.0 * number, "games": 100 * number, "rows": 0}
+            seconds = dict.fromkeys(names, 0.0) | {"waiting_to_train_s": 0.0}
+            log.append("status", number, values | seconds)
+    records = RunRecords(tmp_path).refresh().status
+    assert table(records, "status", -1, 10).columns["games_per_s"] == [None, 20, 20, 20]
+    assert table(records, "status", 1, 10).columns["games_per_s"] == [20, 20]
+
+
 def test_an_index_follows_a_log_that_grows_and_forgets_what_is_deleted(
     runs: Path, tmp_path: Path
 ) -> None:

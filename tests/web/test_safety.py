@@ -1,8 +1,6 @@
 """The doors: Host, Origin, token, sizes, rates, headers."""
 
 import asyncio
-import json
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -236,26 +234,3 @@ def test_the_dashboard_leads_to_its_run(server: Server, api: httpx.Client) -> No
     for path in ("/", "/dashboard"):
         answer = httpx.get(f"http://127.0.0.1:{server.port}{path}")
         assert (answer.status_code, answer.headers["location"]) == (307, "/runs/ttt")
-
-
-def test_a_page_gets_live_news_of_its_run(server: Server, api: httpx.Client, runs: Path) -> None:
-    async def listen_to_news() -> list[dict[str, object]]:
-        url = f"ws://127.0.0.1:{server.port}/api/v1/live?run=ttt"
-        origin = {"Origin": f"http://127.0.0.1:{server.port}"}
-        messages = []
-        async with connect(url, additional_headers=origin) as socket:
-            for wanted in ("hello", "status", "train"):
-                if wanted == "train":
-                    record = {"time": time.time(), "step": 5, "kind": "train", "loss": 1.5}
-                    with (runs / "ttt" / "metrics.jsonl").open("a") as file:
-                        file.write(json.dumps(record) + "\n")
-                while not messages or messages[-1]["type"] != wanted:
-                    messages.append(json.loads(await asyncio.wait_for(socket.recv(), 15)))
-        return messages
-
-    before = (runs / "ttt" / "metrics.jsonl").read_bytes()
-    try:
-        *_, last = asyncio.run(listen_to_news())
-    finally:
-        (runs / "ttt" / "metrics.jsonl").write_bytes(before)
-    assert last["data"]["loss"] == 1.5  # type: ignore[index]

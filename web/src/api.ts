@@ -1178,19 +1178,40 @@ export interface components {
          * LiveMessage
          * @description One message of the WebSocket /api/v1/live?run=NAME; `type` says what `data` is.
          *
-         *     hello: Hello. status: RunUpdate. train: {step, and each value of the record}. rating:
-         *     RatingPoint. event: RunEvent. fleet: FleetAnswer, where the run has a fleet. episodes: {total}.
+         *     hello: Hello. status: LiveStatus. rating: RatingPoint. event: RunEvent. fleet: FleetAnswer,
+         *     where the run has a fleet. episodes: {total}. With many pages, messages come less often.
          */
         LiveMessage: {
             /**
              * Type
              * @enum {string}
              */
-            type: "hello" | "status" | "train" | "rating" | "event" | "fleet" | "episodes";
+            type: "hello" | "status" | "rating" | "event" | "fleet" | "episodes";
             /** Data */
             data: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * LiveStatus
+         * @description Sent when a run wrote new records, with the records, so that no page has to ask for them.
+         */
+        LiveStatus: {
+            /** Stages */
+            stages: components["schemas"]["Stage"][];
+            totals: components["schemas"]["Totals"];
+            /** Version */
+            version: number | null;
+            machine: components["schemas"]["Machine"];
+            /** Is Training */
+            is_training: boolean;
+            /** Last Record S */
+            last_record_s: number | null;
+            /**
+             * New Records
+             * @description At most one table of each kind.
+             */
+            new_records: components["schemas"]["NewRecords"][];
         };
         /**
          * Machine
@@ -1239,6 +1260,15 @@ export interface components {
              * @description Before thinning.
              */
             num_records: number;
+        };
+        /**
+         * NewRecords
+         * @description Records that follow those up to a step; a page drops what it has after that step.
+         */
+        NewRecords: {
+            /** After Step */
+            after_step: number;
+            table: components["schemas"]["Metrics"];
         };
         /**
          * Outcome
@@ -1701,22 +1731,6 @@ export interface components {
              * @description Whether a process trains it now, on this machine.
              */
             is_training: boolean;
-        };
-        /**
-         * RunUpdate
-         * @description Sent when a run wrote new status records.
-         */
-        RunUpdate: {
-            /** Stages */
-            stages: components["schemas"]["Stage"][];
-            totals: components["schemas"]["Totals"];
-            /** Version */
-            version: number | null;
-            machine: components["schemas"]["Machine"];
-            /** Is Training */
-            is_training: boolean;
-            /** Last Record S */
-            last_record_s: number | null;
         };
         /**
          * SavedGame

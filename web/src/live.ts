@@ -7,8 +7,7 @@ type Schemas = components["schemas"];
 /** What the server says by itself: LiveMessage of the API's schema, whose text tells what `data` is. */
 export type LiveMessage =
   | { type: "hello"; data: Schemas["Hello"] }
-  | { type: "status"; data: Schemas["RunUpdate"] }
-  | { type: "train"; data: Record<string, number | null> }
+  | { type: "status"; data: Schemas["LiveStatus"] }
   | { type: "rating"; data: Schemas["RatingPoint"] }
   | { type: "event"; data: Schemas["RunEvent"] }
   | { type: "fleet"; data: Schemas["FleetAnswer"] }

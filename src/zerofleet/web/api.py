@@ -28,7 +28,7 @@ from zerofleet.errors import (
 from zerofleet.web.errors import Refused
 from zerofleet.web.play_routes import play_routes
 from zerofleet.web.run_routes import run_routes
-from zerofleet.web.schema import Error, Hello, LiveMessage, RunUpdate
+from zerofleet.web.schema import Error, Hello, LiveMessage, LiveStatus
 from zerofleet.web.services import Services
 
 PREFIX = "/api/v1"
@@ -71,7 +71,7 @@ def schema_of(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version="1", summary=app.summary, routes=app.routes)
         _, live = models_json_schema(
-            [(model, "serialization") for model in (Hello, LiveMessage, RunUpdate)],
+            [(model, "serialization") for model in (Hello, LiveMessage, LiveStatus)],
             ref_template="#/components/schemas/{model}",
         )
         components = schema["components"]["schemas"]

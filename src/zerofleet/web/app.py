@@ -12,10 +12,10 @@ from zerofleet.web.safety import Doors, Safety
 from zerofleet.web.services import Services
 
 
-def make_app(services: Services, doors: Doors, run: str | None = None) -> ASGIApp:
+def make_app(services: Services, live: Live, doors: Doors, run: str | None = None) -> ASGIApp:
     """The application as a server runs it. `run` is where /dashboard and / lead; None: the list."""
     app = make_api(services)
-    live, assets = Live(services), Assets()
+    assets = Assets()
     home = f"/runs/{run}" if run else "/runs"
 
     async def connect(socket: WebSocket) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from zerofleet.runs.folder import Run
@@ -59,19 +60,24 @@ def published(folder: Path) -> Iterator[RunEvent]:
         with suppress(OSError, ValueError, KeyError, TypeError):
             if not path.stem.isdecimal():
                 continue
-            manifest = json.loads(path.read_bytes())
+            at, step = path.stat(), int(path.stem)
             tensors = path.with_suffix(".safetensors")
-            at, step = path.stat().st_mtime, int(path.stem)
             size = tensors.stat().st_size if tensors.exists() else 0
-            if size == manifest["num_bytes"]:
+            wanted = manifest_bytes(path, at.st_mtime_ns)
+            if size == wanted:
                 text = f"weights of step {step:,} were published"
-                yield RunEvent(time=at, step=step, kind="weights", text=text)
+                yield RunEvent(time=at.st_mtime, step=step, kind="weights", text=text)
             else:
                 text = (
-                    f"weights {step} cannot be used: {size:,} bytes, their manifest says "
-                    f"{manifest['num_bytes']:,}"
+                    f"weights {step} cannot be used: {size:,} bytes, their manifest says {wanted:,}"
                 )
-                yield RunEvent(time=at, step=step, kind="fault", text=text)
+                yield RunEvent(time=at.st_mtime, step=step, kind="fault", text=text)
+
+
+@lru_cache(maxsize=10_000)
+def manifest_bytes(path: Path, changed_ns: int) -> int:
+    """The size that a manifest names; read once for each time of change."""
+    return int(json.loads(path.read_bytes())["num_bytes"])
 
 
 def refused(folder: Path) -> Iterator[RunEvent]:

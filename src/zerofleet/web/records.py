@@ -122,7 +122,8 @@ class RunRecords:
 
 def table(records: Sequence[Record], kind: str, after_step: int, max_points: int) -> Metrics:
     """The records of a kind after a step, thinned."""
-    chosen = [record for record in records if record["step"] > after_step]
+    first = next((at for at, each in enumerate(records) if each["step"] > after_step), len(records))
+    chosen = records[first:]
     groups = grouped(chosen, max_points)
     lasts = [group[-1] for group in groups]
     columns: dict[str, list[float | None]] = {
@@ -139,7 +140,7 @@ def table(records: Sequence[Record], kind: str, after_step: int, max_points: int
             number(group[-1].get(name)) if is_counter else mean(group, name) for group in groups
         ]
     if kind == "status":
-        columns |= rates(lasts)
+        columns |= rates(records[first - 1] if first else None, lasts)
     return Metrics.model_validate({"kind": kind, "columns": columns, "num_records": len(chosen)})
 
 
@@ -150,10 +151,11 @@ def grouped(records: Sequence[Record], max_points: int) -> list[Sequence[Record]
     return [records[start:end] for start, end in pairwise(edges)]
 
 
-def rates(statuses: Sequence[Record]) -> dict[str, list[float | None]]:
-    """Rates and shares between neighbouring status records; None at the start of a session."""
+def rates(earlier: Record | None, statuses: Sequence[Record]) -> dict[str, list[float | None]]:
+    """Rates and shares between neighbouring status records, the first after an earlier one; None at
+    the start of a session."""
     columns: dict[str, list[float | None]] = {}
-    pairs = list(zip([None, *statuses], statuses, strict=False))
+    pairs = list(zip([earlier, *statuses], statuses, strict=False))
     for counter, name in COUNTERS.items():
         columns[name] = [per_second(before, after, counter) for before, after in pairs]
     for waiting, (name, _) in SHARES.items():

@@ -418,7 +418,7 @@ class Hello(Answer):
 
 
 class RunUpdate(Answer):
-    """Sent when a run wrote new status records."""
+    """What changes while a run trains."""
 
     stages: list[Stage]
     totals: Totals
@@ -428,12 +428,26 @@ class RunUpdate(Answer):
     last_record_s: float | None
 
 
+class NewRecords(Answer):
+    """Records that follow those up to a step; a page drops what it has after that step."""
+
+    after_step: int
+    table: Metrics
+
+
+class LiveStatus(RunUpdate):
+    """Sent when a run wrote new records, with the records, so that no page has to ask for them."""
+
+    new_records: list[NewRecords]
+    """At most one table of each kind."""
+
+
 class LiveMessage(Answer):
     """One message of the WebSocket /api/v1/live?run=NAME; `type` says what `data` is.
 
-    hello: Hello. status: RunUpdate. train: {step, and each value of the record}. rating:
-    RatingPoint. event: RunEvent. fleet: FleetAnswer, where the run has a fleet. episodes: {total}.
+    hello: Hello. status: LiveStatus. rating: RatingPoint. event: RunEvent. fleet: FleetAnswer,
+    where the run has a fleet. episodes: {total}. With many pages, messages come less often.
     """
 
-    type: Literal["hello", "status", "train", "rating", "event", "fleet", "episodes"]
+    type: Literal["hello", "status", "rating", "event", "fleet", "episodes"]
     data: dict[str, Any]

@@ -13,6 +13,7 @@ import uvicorn
 
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.web.app import make_app
+from zerofleet.web.live import Live
 from zerofleet.web.safety import MAX_MESSAGE_BYTES, Doors, is_everywhere
 from zerofleet.web.services import Services
 
@@ -44,9 +45,10 @@ class Server:
         self.port: int = self._socket.getsockname()[1]
         self.doors = Doors.on(host, self.port, token)
         self.services = Services(custom_games)
+        self.live = Live(self.services)
         self._run = run
         config = uvicorn.Config(
-            make_app(self.services, self.doors, run),
+            make_app(self.services, self.live, self.doors, run),
             log_level=logging.WARNING,
             access_log=False,
             lifespan="off",
@@ -54,6 +56,7 @@ class Server:
             date_header=False,
             ws="websockets-sansio",
             ws_max_size=MAX_MESSAGE_BYTES,
+            ws_per_message_deflate=False,  # it would compress once for each page
             ws_ping_interval=20.0,
             ws_ping_timeout=20.0,
             h11_max_incomplete_event_size=32 << 10,

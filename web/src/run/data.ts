@@ -33,10 +33,16 @@ export function useRunData(run: string | null): RunData {
 
   const take = (message: LiveMessage) => {
     switch (message.type) {
-      case "status":
-        detail.update((shown) => ({ ...shown, ...message.data }));
+      case "hello":
+        // What was written before the server began to tell.
         status.extend();
         train.extend();
+        break;
+      case "status":
+        detail.update((shown) => ({ ...shown, ...message.data }));
+        for (const { after_step, table } of message.data.new_records) {
+          (table.kind === "train" ? train : status).append(table, after_step);
+        }
         break;
       case "rating":
         ratings.reload(); // Every rating moves the fit of all.
@@ -87,11 +93,17 @@ function useMetrics(run: string | null, kind: Metrics["kind"]) {
     const steps = shown.current?.columns["step"] ?? [];
     void ask(steps.length > 2 * maxPoints ? -1 : Math.max(-1, Math.floor(steps.at(-1) ?? 0) - 1));
   };
+  const append = (fresh: Metrics, afterStep: number) => {
+    const before = shown.current;
+    if (before === null) return;
+    if ((before.columns["step"]?.length ?? 0) > 2 * maxPoints) reload();
+    else show(appended(before, fresh, afterStep));
+  };
   useEffect(() => {
     show(null);
     reload();
   }, [run]);
-  return { data, reload, extend };
+  return { data, reload, extend, append };
 }
 
 /** What there was up to a step and then the newer table; a column that one of them lacks is null there. */
