@@ -42,9 +42,22 @@ NODE = {
 }
 ROLES = {
     "trainer": {"num_cpus": 1, "resources": {"training": 1}, "options": ["--device", "cpu"]},
-    "worker": {"per_node": 1, "num_cpus": 1, "resources": {"selfplay": 1}},
+    "inference": {
+        "num_cpus": 1,
+        "resources": {"training": 1},
+        "options": ["--host", "127.0.0.1", "--device", "cpu"],
+    },
+    "worker": {
+        "per_node": 1,
+        "num_cpus": 1,
+        "resources": {"selfplay": 1},
+        "options": ["--evaluator", "remote"],
+    },
     "rater": {"num_cpus": 1, "resources": {"training": 1}},
 }
+
+LARGE_FILES = "replay.segment_bytes=1048576"
+"""No spool file is deleted before the watch has seen it."""
 
 Found = TypeVar("Found")
 
@@ -92,7 +105,7 @@ class RayFleet:
         self.folder = folder
         self.cluster = Cluster(
             initialize_head=True,
-            head_node_args={**NODE, "num_cpus": 2, "resources": {"training": 2}},
+            head_node_args={**NODE, "num_cpus": 3, "resources": {"training": 3}},
         )
 
     def add_node(self) -> Any:
@@ -116,11 +129,16 @@ class RayFleet:
     def up(self, *settings: str) -> None:
         """Starts the run, or resumes it, with these settings over those of all tests."""
         file = self.folder / "cluster.yaml"
-        file.write_text(yaml.safe_dump(cluster_file([*SETTINGS, *settings])))
+        file.write_text(yaml.safe_dump(cluster_file([*SETTINGS, LARGE_FILES, *settings])))
         self.ran("zerofleet", "fleet", "up", str(file))
 
     def fleet(self, verb: str, *arguments: str) -> str:
         return self.ran("zerofleet", "fleet", verb, "--run", RUN, *arguments)
+
+    def status(self) -> dict[str, str]:
+        """The kinds of the roles that `fleet status` lists, by their ids."""
+        listed = json.loads(self.fleet("status", "--json"))["roles"]
+        return {each["id"]: each["kind"] for each in listed}
 
     def roles(self) -> dict[str, int]:
         """The process of each role, by its id."""
@@ -159,6 +177,8 @@ class Observed:
 
     at_start: dict[str, list[str]] = field(default_factory=dict)
     """The roles on each node."""
+    status: dict[str, str] = field(default_factory=dict)
+    """The roles that `fleet status` lists then, and their kinds."""
     password_seen: bool = True
     killed: tuple[int, int] = (0, 0)
     """A worker's process, and the one that took its place."""
@@ -210,6 +230,9 @@ def story(fleet: RayFleet) -> Observed:
     fleet.up()
     fleet.wait_for_games()
     seen.at_start = {"head": fleet.on(head), "first": fleet.on(first)}
+    seen.status = wait_for(
+        lambda: len(found := fleet.status()) > 3 and found, "all in the registry"
+    )
     seen.password_seen = any(PASSWORD in line for line in command_lines())
 
     before = fleet.roles()["worker-0"]
@@ -317,7 +340,13 @@ def text_of(path: Path) -> str:
 
 
 def test_roles_are_placed_by_the_resources_of_nodes(observed: Observed) -> None:
-    assert observed.at_start == {"head": ["rater-0", "trainer"], "first": ["worker-0"]}
+    on_head = ["inference-0", "rater-0", "trainer"]
+    assert observed.at_start == {"head": on_head, "first": ["worker-0"]}
+
+
+def test_status_lists_the_roles_that_ray_has_placed(observed: Observed) -> None:
+    placed = ("trainer", "inference-0", "worker-0", "rater-0")
+    assert observed.status == {name: name.split("-")[0] for name in placed}
 
 
 def test_a_password_is_on_no_command_line(observed: Observed) -> None:
