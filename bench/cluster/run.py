@@ -90,7 +90,8 @@ def measure_fed(arguments, cores):
         for num_rows in arguments.fed_rows
     ]
     table = [
-        f"{each['network']:14} {each['workers']} workers  {each['rows_per_request']:4} rows  "
+        f"{each['network']} on {each['device']}  {each['workers']} workers  "
+        f"{each['rows_per_request']:4} rows  "
         f"{each['rows_per_s']:10,.0f} of {each['bare_rows_per_s']:10,.0f} rows/s  ratio "
         f"{each['over_bare']:.3f}  goal 0.85  p99 {each['latency_s']['p99'] * 1000:.1f} ms"
         for each in found

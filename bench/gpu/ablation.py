@@ -5,7 +5,9 @@ The game, search and network are those of the preset published_run. One set of g
 over all stages, is played throughout; only the evaluator changes between legs, so that all legs
 search the same kind of positions with a warm cache. The leg without the cache has games of its own.
 
-`worth` is the throughput of search (simulations/s) with a technique over that without it.
+`worth` is the throughput of inference (inferences/s) with a technique over that without it; of the
+cache, which saves inferences, that of search (simulations/s) in the last two legs. Simulations/s of
+legs far apart do not compare: how often the cache hits depends on the stages of the games.
 Compilation is off too in the legs of TF32, which is what float32 has instead of bfloat16, and of
 `joint_seats`: there each batch is evaluated as two of half the size, as with a batch per seat.
 `overlap` is off where search stands still during inference. Beside it stand the guesses of a
@@ -195,32 +197,38 @@ def measure(seconds):
 
 
 def figures_of(legs, whole):
-    def worth(better, worse):
-        return legs[better]["simulations_per_s"] / legs[worse]["simulations_per_s"]
+    for each in legs.values():
+        each["games_per_s"] = each["simulations_per_s"] / whole.simulations
+    worths = worths_of(legs)
+    for name, value in worths.items():
+        guess = PLAN_GUESSES.get(name)
+        print(f"  {name:40} {value:5.2f}" + (f"  (plan {guess})" if guess else ""), flush=True)
+    for name, each in legs.items():
+        print(f"  {name:40} {each['games_per_s']:7.1f} games/s", flush=True)
+    return {
+        **{f"worth of {name}": value for name, value in worths.items()},
+        "drift": legs["all again"]["inferences_per_s"] / legs["all"]["inferences_per_s"],
+        "plan_guesses": PLAN_GUESSES,
+        "legs": legs,
+    }
+
+
+def worths_of(legs):
+    def worth(better, worse, unit="inferences_per_s"):
+        return legs[better][unit] / legs[worse][unit]
 
     def worth_in_plain(name):
         return worth("without compilation", f"without compilation, {name}")
 
-    switched = ("compilation", "cuda_graphs", "pinned_memory", "overlap", "cache")
-    worths = {name: worth("all", f"without {name}") for name in switched} | {
+    switched = ("compilation", "cuda_graphs", "pinned_memory", "overlap")
+    return {name: worth("all", f"without {name}") for name in switched} | {
+        "cache": worth("all again", "without cache", "simulations_per_s"),
         "joint_seats": worth_in_plain("joint_seats"),
         "cuda_graphs where nothing is compiled": worth_in_plain("cuda_graphs"),
         "bfloat16 where nothing is compiled": worth(
             "without compilation", "tf32, without compilation"
         ),
         "tf32": worth("tf32, without compilation", "float32, without compilation"),
-    }
-    for name, value in worths.items():
-        guess = PLAN_GUESSES.get(name)
-        print(f"  {name:40} {value:5.2f}" + (f"  (plan {guess})" if guess else ""), flush=True)
-    for name, each in legs.items():
-        each["games_per_s"] = each["simulations_per_s"] / whole.simulations
-        print(f"  {name:40} {each['games_per_s']:7.1f} games/s", flush=True)
-    return {
-        **{f"worth of {name}": value for name, value in worths.items()},
-        "drift": worth("all again", "all"),
-        "plan_guesses": PLAN_GUESSES,
-        "legs": legs,
     }
 
 

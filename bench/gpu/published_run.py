@@ -93,14 +93,17 @@ def sessions_of(records):
 
 
 def ratings_of(sessions, legs):
-    """Each with the minutes of all legs until then."""
+    """Each with the minutes of all legs until its weights were made; the games came later."""
     before_s, found = 0.0, []
+    names = ("step", "opponent", "games", "score", "low", "high", "simulations")
     for session, leg in zip(sessions, legs, strict=True):
+        statuses = [each for each in session if each["kind"] == "status"]
         for each in session:
             if each["kind"] == "rating":
-                minutes = (before_s + each["elapsed_s"]) / 60
-                names = ("step", "opponent", "games", "score", "low", "high", "simulations")
-                found.append({"minutes": round(minutes, 2)} | {name: each[name] for name in names})
+                since = (one["elapsed_s"] for one in statuses if one["step"] >= each["step"])
+                made_s = next(since, each["elapsed_s"])
+                minutes = round((before_s + made_s) / 60, 2)
+                found.append({"minutes": minutes} | {name: each[name] for name in names})
         before_s += leg["wall_s"]
     return found
 
@@ -156,7 +159,7 @@ def draw(found, path):
     """The score against each opponent over the minutes of all legs."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
-    from plot import COLOURS, bare_axes, put_labels
+    from plot import COLOURS, LABEL_GAP, bare_axes
 
     by_opponent = {}
     for each in found["ratings"]:
@@ -176,7 +179,10 @@ def draw(found, path):
         axes.fill_between(minutes, low, high, color=colour, alpha=0.12, linewidth=0)
         axes.plot(minutes, scores, style, color=colour, marker="o", markersize=3, clip_on=False)
         ends.append((scores[-1], opponent, colour))
-    put_labels(axes, ends)
+    highest = 1 + LABEL_GAP
+    for score, opponent, colour in sorted(ends, reverse=True):
+        highest = min(score, highest - LABEL_GAP)
+        axes.text(1.02, highest, opponent, color=colour, va="center", transform=axes.transAxes)
     figure.savefig(path, format="svg", transparent=True, metadata={"Date": None})
 
 

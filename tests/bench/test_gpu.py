@@ -34,6 +34,14 @@ def test_it_lists_by_names_and_by_goals():
     } <= set(names)
 
 
+def test_the_ablation_has_a_name_of_its_own():
+    listed = ran_script(SCRIPT, "--list", "--only", "ablation")
+    assert listed.returncode == 0, listed.stderr
+    names = listed.stdout.splitlines()
+    assert len(names) == 2
+    assert all(name.startswith("ablation ") for name in names)
+
+
 def test_an_unknown_name_is_refused_by_name():
     refused = ran_script(SCRIPT, "--list", "--only", "goals", "overlap chess *")
     assert refused.returncode == 2
