@@ -21,6 +21,7 @@ from links import Link
 from parts import RUN, Bench, record, sets, wait_for
 
 from zerofleet import games
+from zerofleet.arena.two_samples import t_quantile
 from zerofleet.config import load
 from zerofleet.fleet.local import divide
 
@@ -106,7 +107,8 @@ def compared(preset, name, fleet_legs, embedded_legs):
     means = [statistics.mean(each) for each in both]
     ratio = means[0] / means[1]
     errors = [statistics.stdev(each) / mean for each, mean in zip(both, means, strict=True)]
-    half = 1.96 * ratio * math.hypot(*errors) / math.sqrt(len(fleet_legs))
+    quantile = t_quantile(len(fleet_legs) + len(embedded_legs) - 2)
+    half = quantile * ratio * math.hypot(*errors) / math.sqrt(len(fleet_legs))
     return {
         "preset": preset,
         "link": name,
