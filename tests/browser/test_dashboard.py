@@ -23,7 +23,7 @@ from redis_server import needs_redis
 from short_runs import train_command
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = needs_browser
 
@@ -145,6 +145,27 @@ def test_games_can_be_ordered_filtered_and_paged(dash: Dash, page: "Page") -> No
     choice.select_option(version)
     page.wait_for_url(f"**/games?order=longest&version={version}")
     until(lambda: set(cells(page, "Weights")) == {f"step {version}"})
+
+
+def test_a_list_that_is_still_being_read_grows_however_slow_the_answers_are(
+    dash: Dash, page: "Page"
+) -> None:
+    num_answers = 0
+
+    def answer_slowly(route: "Route") -> None:
+        nonlocal num_answers
+        num_answers += 1
+        page.wait_for_timeout(1500)
+        answer = route.fetch()
+        if num_answers == 1:
+            unread = {"total": 0, "num_indexed": 0, "is_complete": False, "episodes": []}
+            route.fulfill(response=answer, json=answer.json() | unread)
+        else:
+            route.fulfill(response=answer)
+
+    page.route("**/api/v1/runs/first/episodes?**", answer_slowly)
+    open_page(page, dash, "/runs/first/games")
+    page.get_by_role("link", name=re.compile("^Game ")).first.wait_for()
 
 
 def test_the_ladder_has_every_rated_player_with_its_interval(dash: Dash, page: "Page") -> None:

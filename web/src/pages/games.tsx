@@ -56,9 +56,9 @@ export default function GamesPage({ params, query }: PageProps) {
   const isGrowing = list !== null && !list.is_complete;
   useEffect(() => {
     if (!isGrowing) return;
-    const timer = setInterval(games.reload, 1000);
-    return () => clearInterval(timer);
-  }, [isGrowing]);
+    const timer = setTimeout(games.reload, 1000); // after each answer: asking again ends a question in flight
+    return () => clearTimeout(timer);
+  }, [list, isGrowing]);
 
   useEffect(() => scrollTo(0, 0), [offset]);
 
