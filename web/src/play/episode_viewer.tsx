@@ -24,6 +24,7 @@ const VIEWS = [
   { value: "1", text: "As second player" },
 ] as const;
 const POLICY_ROWS = 8;
+const LEAST_SHARE = 0.005;
 
 interface ViewerProps {
   episode: Episode;
@@ -67,7 +68,7 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
           />
         )}
       </PageHead>
-      <div class={`table-side table-${seen.kind}`}>
+      <div class="table-side viewer">
         <div class="table-board">
           <AnyBoard
             game={episode.game}
@@ -84,8 +85,8 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
             onPlay={null}
             isLive={false}
           />
-          <Steps at={at} end={end} show={show} />
         </div>
+        <Steps at={at} end={end} show={show} />
         <div class="table-aside">
           <p class="standing" role="status">
             {plyText(ply, names, episode, textOf)}
@@ -175,6 +176,9 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
   if (ply.player === "chance") return <p class="thoughts-note">The dice fall by chance.</p>;
   const mover = ply.player;
   const known = Object.keys(ply.outcomes_to_move).length > 0;
+  const isShown = (each: Ply["policy"][number]): boolean =>
+    each.probability >= LEAST_SHARE || each.action === ply.action;
+  const shown = ply.policy.filter(isShown).slice(0, POLICY_ROWS);
   const most = Math.max(...ply.policy.map(({ probability }) => probability), 1e-9);
   const facts = [
     ply.search === "none" ? "no search" : `${ply.search} search, ${plural(ply.num_simulations, "simulation")}`,
@@ -186,7 +190,7 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
       {known && (
         <ChancesBar chances={chancesFor(near, mover, ply.outcomes_to_move, episode.outcomes)} names={names} near={near} />
       )}
-      {known && episode.outcomes.length > 3 && <Outcomes ply={ply} episode={episode} />}
+      {known && episode.outcomes.length > 3 && <Outcomes ply={ply} episode={episode} name={names[mover]} />}
       <p class="thoughts-note">{facts.join(" · ")}</p>
       {ply.policy.length > 0 && (
         <table class="thoughts-table policy-table">
@@ -198,7 +202,7 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
             </tr>
           </thead>
           <tbody>
-            {ply.policy.slice(0, POLICY_ROWS).map(({ action, text, probability }) => (
+            {shown.map(({ action, text, probability }) => (
               <tr key={action} class={action === ply.action ? "is-played" : ""}>
                 <th scope="row">
                   {textOf(text)}
@@ -219,15 +223,15 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
 }
 
 /** Each outcome by itself, where there are more than win, draw and loss. */
-function Outcomes({ ply, episode }: { ply: Ply; episode: Episode }) {
+function Outcomes({ ply, episode, name }: { ply: Ply; episode: Episode; name: string }) {
   return (
-    <dl class="outcomes">
-      {episode.outcomes.map(({ name }) => (
-        <div key={name}>
-          <dt>{name}</dt>
+    <dl class="outcomes" aria-label={`Outcomes for ${name}`}>
+      {episode.outcomes.map((outcome) => (
+        <div key={outcome.name}>
+          <dt>{`${name}: ${outcome.name}`}</dt>
           <dd>
-            {percent(ply.outcomes_to_move[name] ?? 0)}
-            <ShareBar share={ply.outcomes_to_move[name] ?? 0} />
+            {percent(ply.outcomes_to_move[outcome.name] ?? 0)}
+            <ShareBar share={ply.outcomes_to_move[outcome.name] ?? 0} />
           </dd>
         </div>
       ))}

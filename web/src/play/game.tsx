@@ -32,7 +32,7 @@ export function GameInPlay({ id }: { id: string }) {
         title={gameTitle(play.game)}
         below={[`${names[near]} against ${names[other(near)]}`, ...unusualOptions(play, game)].join(", ")}
       />
-      <div class={`table-side table-${play.seen.kind}`}>
+      <div class="table-side">
         <div class="table-board">
           <AnyBoard
             game={play.game}
