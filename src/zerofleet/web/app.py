@@ -7,6 +7,7 @@ from starlette.websockets import WebSocket
 
 from zerofleet.web.api import PREFIX, make_api
 from zerofleet.web.assets import Assets
+from zerofleet.web.kept_answers import KeptAnswers
 from zerofleet.web.live import Live
 from zerofleet.web.safety import Doors, Safety
 from zerofleet.web.services import Services
@@ -31,4 +32,4 @@ def make_app(services: Services, live: Live, doors: Doors, run: str | None = Non
     for path in ("/", "/dashboard"):
         app.add_route(path, go_home, methods=["GET"], include_in_schema=False)
     app.add_route("/{path:path}", page, methods=["GET"], include_in_schema=False)
-    return Safety(app, doors)
+    return Safety(KeptAnswers(app), doors)

@@ -62,7 +62,7 @@ class Rate:
     per_s: float
 
 
-READS = Rate(burst=400, per_s=100)
+READS = Rate(burst=1500, per_s=200)
 CHANGES = Rate(burst=200, per_s=20)
 SEARCHES = Rate(burst=100, per_s=10)
 SEARCH_ENDINGS = ("/analysis", "/agent")
