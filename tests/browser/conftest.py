@@ -24,16 +24,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for name in RUNS:
-            if not (folder / name).exists():
-                command = train_command(name, "--steps", str(NUM_STEPS), "--no-dash")
-                subprocess.run(
-                    [str(ZEROFLEET), *command],
-                    env={**os.environ, "ZEROFLEET_RUNS": str(folder)},
-                    stdout=subprocess.DEVNULL,
-                    check=True,
-                    timeout=120,
-                )
+        training = [
+            subprocess.Popen(
+                [str(ZEROFLEET), *train_command(name, "--steps", str(NUM_STEPS), "--no-dash")],
+                env={**os.environ, "ZEROFLEET_RUNS": str(folder)},
+                stdout=subprocess.DEVNULL,
+            )
+            for name in RUNS
+            if not (folder / name).exists()
+        ]
+        assert [each.wait(timeout=180) for each in training] == [0] * len(training)
     return folder
 
 
