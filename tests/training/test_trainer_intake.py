@@ -240,6 +240,19 @@ def test_workers_may_run_ahead_by_what_they_play_in_the_slack(tmp_path, monkeypa
     assert allowances == [0, round(num_rows / 2 * 0.5), 0]
 
 
+def test_workers_never_run_ahead_by_more_than_a_quarter_of_the_replay_buffer(tmp_path, monkeypatch):
+    now_s = iter([0.0, 2.0])
+    monkeypatch.setattr(training_loop, "RowThroughput", lambda: RowThroughput(lambda: next(now_s)))
+    _, deliveries = games_of(ANNA)
+    bus = MemoryBus()
+    with trainer_of(tmp_path, bus) as (loop, _):
+        loop.pace_slack_s = 1e6
+        for some in ([], deliveries):
+            loop.take_in(some)
+        ahead = bus.pace().rows_allowed - loop.replay.limiter.rows_allowed
+        assert ahead == round(loop.replay.buffer.capacity / 4)
+
+
 def test_a_full_bus_is_freed_by_taking_games_in_before_the_run_is_introduced(tmp_path, monkeypatch):
     monkeypatch.setattr("zerofleet.training.loop.RETRY_BUS_S", 0.01)
     game, deliveries = games_of(ANNA)

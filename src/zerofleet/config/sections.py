@@ -234,7 +234,8 @@ class FleetConfig(Section):
 
     pace_slack_s: Annotated[float, Field(ge=0, le=600)] = 1
     """Seconds of self-play that workers may run ahead of replay.samples_per_row, since games and
-    the pace take time to travel. More hides slower links; less keeps the ratio closer."""
+    the pace take time to travel; at most a quarter of the replay buffer. More hides slower links;
+    less keeps the ratio closer."""
 
     block_lease_s: Annotated[float, Field(ge=1, le=1e6)] = 600
     """Seconds that a rater has for a block of 64 rating games before another may play it. Longer

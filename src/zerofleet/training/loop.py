@@ -27,6 +27,9 @@ POLL_REQUESTS_S = 1.0
 RETRY_BUS_S = 1.0
 """Mean wait before a bus that failed is tried again."""
 THROUGHPUT_WINDOW_S = 5.0
+MAX_AHEAD_SHARE = 0.25
+"""Of the replay buffer, that self-play in flight may be ahead. With half a buffer that the limiter
+allows it stays below a whole one, beyond which rows leave unsampled and no ratio holds."""
 
 
 @dataclass
@@ -167,7 +170,9 @@ class TrainingLoop:
         paused = "the disk is full" if self.disk.is_full else self.paused
         with self._pace_lock:
             num_rows = limiter.state.num_rows
-            self.rows_ahead = round(self._throughput.update(num_rows) * self.pace_slack_s)
+            rows_ahead = self._throughput.update(num_rows) * self.pace_slack_s
+            most = MAX_AHEAD_SHARE * self.replay.buffer.capacity
+            self.rows_ahead = round(min(rows_ahead, most))
             self.bus.set_pace(Pace(num_rows, limiter.rows_allowed + self.rows_ahead, paused))
 
     def wait_to_train(self, timeout_s: float) -> bool:
