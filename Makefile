@@ -82,7 +82,7 @@ src/zerofleet/web/assets/.built: $(PAGES) scripts/build-web
 wasm: | packages-wasm
 	@if scripts/install-debian-packages --check wasm 2>/dev/null; then $(MAKE) build/wasm/zerofleet.wasm; fi
 
-build/wasm/zerofleet.wasm: $(CORE) scripts/build-wasm
+build/wasm/zerofleet.wasm: $(CORE) CMakeLists.txt scripts/build-wasm
 	scripts/build-wasm
 
 # ---- testing
@@ -109,8 +109,11 @@ test-web: venv
 	@if test -x web/node_modules/.bin/vitest; then cd web && npm run --silent check && npm run --silent test; \
 	else echo 'SKIPPED web/test'; fi
 
+# The native games that they compare with come from zerofleet_reference.
 WASM_TESTS := $(wildcard tests/wasm/*.test.mjs)
-test-wasm: wasm
+test-wasm: wasm | packages-build
+	$(CMAKE_TESTS) -B build/native -DZEROFLEET_ARCH=$(ARCH) -DZEROFLEET_WARNINGS=ON
+	cmake --build build/native -j $(JOBS) --target zerofleet_reference
 	$(call where_wasm,node --test $(WASM_TESTS),$(WASM_TESTS))
 
 test-signatures: venv test-cpp wasm
@@ -120,7 +123,8 @@ test-signatures: venv test-cpp wasm
 	  build/native/zerofleet_signature \
 	  build/baseline/zerofleet_signature \
 	  '$(BIN)/python -m zerofleet.signature'
-	$(call where_wasm,scripts/check-signatures 'node tests/wasm/signature.mjs',tests/wasm/signature.mjs)
+	$(call where_wasm,scripts/check-signatures 'node tests/wasm/signature.mjs' \
+	  'node tests/wasm/signature.mjs zerofleet-plain.wasm',tests/wasm/signature.mjs)
 
 test-long: venv .venv/.ray | packages-gnubg packages-fleet packages-monitoring packages-browser
 	$(BIN)/pytest -m long

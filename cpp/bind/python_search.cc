@@ -4,11 +4,10 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
 #include "bind/python_settings.h"
+#include "bind/search_batch.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,110 +36,68 @@ void require_seed_for_each(const std::vector<const PyPosition*>& positions,
                                           std::to_string(positions.size()) + " positions"});
 }
 
-// Searches of one game with the same settings. The result of each is independent of the others.
+// Searches of one game with the same settings; see bind/search_batch.h.
 class PySearchBatch {
   public:
     PySearchBatch(const std::vector<const PyPosition*>& roots, Settings settings,
                   const std::vector<uint64_t>& seeds, const std::optional<std::string>& evaluator)
-        : game_(game_of_all(roots)) {
-        SearchOptions options;
-        for (const auto& [name, value] : settings)
-            value_or_raise(
-                set_search_setting(options, nb::str(name).c_str(), setting_value(value)));
+        : game_(game_of_all(roots)),
+          searches_(*game_.core, search_options(settings), kind_or_raise(evaluator)) {
         require_seed_for_each(roots, seeds);
-        for (size_t i = 0; i < roots.size(); ++i) {
-            searches_.push_back(game_.core->make_search());
-            value_or_raise(searches_[i]->begin(*roots[i]->core, options, seeds[i]));
-            if (evaluator)
-                evaluators_.emplace_back(value_or_raise(evaluator_kind(*evaluator)),
-                                         game_.core->facts(), seeds[i]);
-        }
+        for (size_t i = 0; i < roots.size(); ++i)
+            value_or_raise(searches_.add(*roots[i]->core, seeds[i]));
     }
 
     PySearchBatch(const PySearchBatch&) = delete;
     PySearchBatch& operator=(const PySearchBatch&) = delete;
 
-    bool finished() const {
-        return std::all_of(searches_.begin(), searches_.end(),
-                           [](const auto& search) { return search->finished(); });
-    }
-
-    void stop(bool only_solved) {
-        for (const auto& search : searches_)
-            if (!only_solved || search->solved()) search->stop();
-    }
+    bool finished() const { return searches_.finished(); }
+    void stop(bool only_solved) { searches_.stop(only_solved); }
 
     void run(int num_leaves) {
-        if (evaluators_.empty())
+        if (!searches_.evaluates_itself())
             raise({Error::Kind::illegal, "these searches have no evaluator of the core"});
-        game_.run_unlocked([&] {
-            for (size_t i = 0; i < searches_.size(); ++i)
-                searches_[i]->run(evaluators_[i], num_leaves);
-        });
+        game_.run_unlocked([&] { searches_.run(num_leaves); });
     }
 
     NumpyArray<uint8_t, 2> gather() {
-        if (!leaves_in_flight_.empty())
+        if (searches_.num_in_flight() > 0)
             raise({Error::Kind::illegal, "the last leaves still wait for absorb"});
-        const size_t num_bytes = game_.core->facts().observation_bytes;
-        std::vector<uint8_t> rows_BN;
-        game_.run_unlocked([&] {
-            for (const auto& search : searches_) gather_from(*search, rows_BN, num_bytes);
-        });
-        rows_BN.resize(leaves_in_flight_.size() * num_bytes);
-        return to_numpy<2>(std::move(rows_BN), {leaves_in_flight_.size(), num_bytes});
+        std::vector<uint8_t> rows_BN = game_.run_unlocked([&] { return searches_.gather(); });
+        return to_numpy<2>(std::move(rows_BN), {searches_.num_in_flight(),
+                                                size_t(searches_.facts().observation_bytes)});
     }
 
     void absorb(Rows policy_logits_BA, Rows outcomes_observer_BO) {
-        require_shape("policy_logits", policy_logits_BA, game_.core->facts().num_actions);
-        require_shape("outcomes", outcomes_observer_BO, game_.core->facts().outcomes.size());
-        const size_t num_good = game_.run_unlocked([&] {
-            size_t row = 0;
-            for (; row < leaves_in_flight_.size(); ++row) {
-                const auto& [search, slot] = leaves_in_flight_[row];
-                const Evaluation answer{&policy_logits_BA(row, 0), &outcomes_observer_BO(row, 0)};
-                if (!search->absorb(slot, answer)) break;
-            }
-            return row;
-        });
-        if (num_good < leaves_in_flight_.size())
-            raise({Error::Kind::bad_text,
-                   "evaluator: row " + std::to_string(num_good) +
-                       " has a number that is not finite, among the outcomes or the "
-                       "policy_logits of legal actions"});
-        leaves_in_flight_.clear();
+        require_shape("policy_logits", policy_logits_BA, searches_.facts().num_actions);
+        require_shape("outcomes", outcomes_observer_BO, searches_.facts().outcomes.size());
+        value_or_raise(game_.run_unlocked([&] {
+            return searches_.absorb(policy_logits_BA.data(), outcomes_observer_BO.data());
+        }));
     }
 
-    std::vector<RootResult> results() {
-        std::vector<RootResult> results;
-        for (const auto& search : searches_) results.push_back(search->result());
-        return results;
-    }
+    std::vector<RootResult> results() { return searches_.results(); }
 
   private:
-    // Adds the search's next leaves; keeps room for one row more than there are leaves.
-    void gather_from(AnySearch& search, std::vector<uint8_t>& rows_BN, size_t num_bytes) {
-        for (;;) {
-            rows_BN.resize((leaves_in_flight_.size() + 1) * num_bytes);
-            const int slot = search.gather(&rows_BN[leaves_in_flight_.size() * num_bytes]);
-            if (slot < 0) return;
-            leaves_in_flight_.emplace_back(&search, slot);
-        }
+    static SearchOptions search_options(const Settings& settings) {
+        SearchOptions options;
+        for (const auto& [name, value] : settings)
+            value_or_raise(
+                set_search_setting(options, nb::str(name).c_str(), setting_value(value)));
+        return options;
     }
 
     void require_shape(const std::string& name, const Rows& rows, size_t num_columns) const {
-        if (rows.shape(0) == leaves_in_flight_.size() && rows.shape(1) == num_columns) return;
-        raise({Error::Kind::bad_text, "evaluator: " + name + " must have the shape [" +
-                                          std::to_string(leaves_in_flight_.size()) + ", " +
-                                          std::to_string(num_columns) + "], got [" +
-                                          std::to_string(rows.shape(0)) + ", " +
-                                          std::to_string(rows.shape(1)) + "]"});
+        const size_t num_rows = searches_.num_in_flight();
+        if (rows.shape(0) == num_rows && rows.shape(1) == num_columns) return;
+        raise({Error::Kind::bad_text,
+               "evaluator: " + name + " must have the shape [" + std::to_string(num_rows) + ", " +
+                   std::to_string(num_columns) + "], got [" + std::to_string(rows.shape(0)) + ", " +
+                   std::to_string(rows.shape(1)) + "]"});
     }
 
     PyGame game_;
-    std::vector<std::unique_ptr<AnySearch>> searches_;
-    std::vector<CoreEvaluator> evaluators_;                     // one for each search, or none
-    std::vector<std::pair<AnySearch*, int>> leaves_in_flight_;  // of the last gather
+    SearchBatch searches_;
 };
 
 // Shapes: R afterstates, N bytes of an observation.

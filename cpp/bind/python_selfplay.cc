@@ -8,7 +8,7 @@
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
 #include "bind/python_settings.h"
-#include "selfplay/driver.h"
+#include "bind/selfplay.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,8 +29,6 @@ class PySelfPlay {
             raise({Error::Kind::unsupported,
                    "a game written in Python cannot be played by threads of the core; num_threads "
                    "must be 0"});
-        if (num_groups == 0 || games_per_group == 0)
-            raise({Error::Kind::bad_text, "num_groups and games_per_group must be at least 1"});
         SelfPlayOptions options;
         options.seed = seed;
         options.worker = worker;
@@ -38,31 +36,9 @@ class PySelfPlay {
         for (const auto& [name, value] : settings)
             value_or_raise(
                 set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
-        if (options.afterstates && game.core->facts().hidden)
-            raise({Error::Kind::unsupported,
-                   "afterstates is for games in which nothing is hidden, "
-                   "not for " +
-                       game.core->facts().name});
-        if (options.turn_ahead_probability > 0 && !options.afterstates)
-            raise({Error::Kind::unsupported,
-                   "turn_ahead_probability needs afterstates: set afterstates to true, or "
-                   "turn_ahead_probability to 0"});
-        if (options.turn_ahead_probability > 0 && game.core->facts().num_chance_outcomes == 0)
-            raise({Error::Kind::unsupported,
-                   "turn_ahead_probability is for games with dice, not for " +
-                       game.core->facts().name});
-        std::optional<EvaluatorKind> kind;
-        if (evaluator) kind = value_or_raise(evaluator_kind(*evaluator));
-        if (kind == EvaluatorKind::playout) {
-            cache = nullptr;  // its evaluations differ each time
-        } else if (!cache) {
-            cache = make_cache(options);
-        }
-        std::vector<std::unique_ptr<AnyGroup>> groups;
-        for (uint32_t g = 0; g < num_groups; ++g)
-            groups.push_back(game.core->make_group(options, cache, g, num_groups, games_per_group));
-        driver_ = std::make_unique<Driver>(std::move(groups), game.core->shared_facts(),
-                                           num_threads, kind, seed);
+        driver_ =
+            value_or_raise(make_driver(*game.core, options, kind_or_raise(evaluator),
+                                       std::move(cache), num_groups, games_per_group, num_threads));
     }
 
     // The group's number and its observations, or none after the timeout.

@@ -3,6 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+
+#include "bind/python_errors.h"
 #include "bind/settings.h"
 
 namespace zf {
@@ -18,6 +21,12 @@ inline SettingValue setting_value(nanobind::handle value) {
     double number = 0;
     if (nb::try_cast(value, number)) return number;
     return std::string(nb::str(value).c_str());
+}
+
+// None: the caller evaluates.
+inline std::optional<EvaluatorKind> kind_or_raise(const std::optional<std::string>& evaluator) {
+    if (!evaluator) return std::nullopt;
+    return value_or_raise(evaluator_kind(*evaluator));
 }
 
 }  // namespace zf

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 namespace zf {
@@ -16,8 +17,12 @@ Driver::Driver(std::vector<std::unique_ptr<AnyGroup>> groups, std::shared_ptr<co
       last_worker_(groups_.size(), kNobody),
       here_(make_evaluator(derive_seed(seed, 0))) {
     for (uint32_t g = 0; g < groups_.size(); ++g) to_search_.push_back(g);
+#ifdef __STDCPP_THREADS__
     for (uint32_t t = 0; t < num_threads; ++t)
         threads_.emplace_back([this, t, own = derive_seed(seed, t)] { work(t, own); });
+#else
+    if (num_threads > 0) std::abort();
+#endif
 }
 
 Driver::~Driver() { stop(); }
@@ -112,13 +117,15 @@ void Driver::stop() {
     work_waiting_.notify_all();
     outbox_filled_.notify_all();
     episodes_ready_.notify_all();
-    for (std::thread& thread : threads_)
+    for (Thread& thread : threads_)
         if (thread.joinable()) thread.join();
 }
 
 Driver::OwnEvaluator Driver::make_evaluator(uint64_t seed) const {
     return evaluator_ ? OwnEvaluator(std::in_place, *evaluator_, *facts_, seed) : std::nullopt;
 }
+
+#ifdef __STDCPP_THREADS__
 
 void Driver::work(uint32_t worker, uint64_t seed) {
     OwnEvaluator evaluator = make_evaluator(seed);
@@ -145,6 +152,8 @@ void Driver::fail(const std::string& what) {
     outbox_filled_.notify_all();
     episodes_ready_.notify_all();
 }
+
+#endif
 
 bool Driver::work_once(OwnEvaluator& evaluator, uint32_t worker) {
     uint32_t number;

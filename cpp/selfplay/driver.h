@@ -8,14 +8,12 @@
 // empty.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "selfplay/group.h"
+#include "selfplay/threads.h"
 
 namespace zf {
 
@@ -28,7 +26,8 @@ struct LeafBatch {
 class Driver {
   public:
     // Groups of one game, with its facts. Without an evaluator of the core, callers evaluate
-    // batches.
+    // batches. Without threads the groups advance within next_batch, wait_for_episodes and
+    // `advance`, in lockstep; a target that has no threads can do only that.
     Driver(std::vector<std::unique_ptr<AnyGroup>> groups, std::shared_ptr<const Facts> facts,
            uint32_t num_threads, std::optional<EvaluatorKind> evaluator, uint64_t seed);
     ~Driver();
@@ -49,6 +48,9 @@ class Driver {
 
     // Episodes finished since the last call, encoded.
     std::vector<std::vector<uint8_t>> take_episodes();
+
+    // Without threads: advances the group that has waited longest; false if none waits.
+    bool advance() { return threads_.empty() && work_once(here_); }
 
     // Waits until `count` episodes are ready, or for the timeout.
     void wait_for_episodes(uint64_t count, double timeout_s);
@@ -82,10 +84,12 @@ class Driver {
 
     OwnEvaluator make_evaluator(uint64_t seed) const;
 
+#ifdef __STDCPP_THREADS__
     void work(uint32_t worker, uint64_t seed);
 
     // Wakes all waiting callers. The group whose game threw is not played further.
     void fail(const std::string& what);
+#endif
 
     // Advances one group; false if none is waiting.
     bool work_once(OwnEvaluator& evaluator, uint32_t worker = 0);
@@ -109,8 +113,8 @@ class Driver {
     std::optional<EvaluatorKind> evaluator_;
     std::vector<std::unique_ptr<AnyGroup>> groups_;
 
-    std::mutex mutex_;  // guards all below
-    std::condition_variable work_waiting_, outbox_filled_, episodes_ready_;
+    Mutex mutex_;  // guards all below
+    Condition work_waiting_, outbox_filled_, episodes_ready_;
     std::vector<Answers> answers_;
     std::vector<SelfPlayCounts> counts_;
     std::vector<uint32_t> last_worker_;  // of each group
@@ -121,7 +125,7 @@ class Driver {
     bool stopping_ = false;
 
     OwnEvaluator here_;  // for work in the caller's thread
-    std::vector<std::thread> threads_;
+    std::vector<Thread> threads_;
 };
 
 }  // namespace zf

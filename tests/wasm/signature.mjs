@@ -1,5 +1,6 @@
-// Prints each game's signature as WebAssembly computes it, to be compared with the golden ones.
-import { loadCore } from "./core.mjs";
+// Prints each game's signature as WebAssembly computes it, to be compared with the golden ones; with an argument, by
+// that build: zerofleet-plain.wasm.
+import { load } from "./support.mjs";
 
-const core = await loadCore();
-for (const game of core.names()) console.log(game, core.signature(game));
+const core = await load(process.argv[2]);
+for (const { name } of core.games()) console.log(name, core.game(name).signature());
