@@ -102,7 +102,7 @@ test-cpp: | packages-build
 	build/native/zerofleet_tests
 
 # Torch is loaded, and takes a GiB, in each process.
-test-python: venv | packages-gnubg packages-fleet packages-browser
+test-python: venv wasm | packages-gnubg packages-fleet packages-browser
 	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped --durations=25
 
 test-web: venv

@@ -31,8 +31,9 @@ Result<void> require_memory(uint64_t more_bytes, const std::string& what) {
                                                  " MiB in use, " + why};
     };
     if (more_bytes > now.limit_bytes || now.used_bytes > now.limit_bytes - more_bytes)
-        return refuse("and the limit is " + mebibytes(now.limit_bytes) +
-                      " MiB: play fewer games, or with less max_bytes or cache_bytes");
+        return refuse(
+            "and the limit is " + mebibytes(now.limit_bytes) +
+            " MiB: hold fewer games, searches or positions, or set less max_bytes or cache_bytes");
     void* const probe = std::malloc(size_t(more_bytes));
     if (!probe) return refuse("which the browser does not give");
     std::free(probe);

@@ -11,6 +11,12 @@ Handles<HeldPosition>& positions() {
 
 namespace {
 
+// Room for so many more positions, each with what reading or playing it takes.
+Result<void> require_positions(size_t count) {
+    constexpr uint64_t kPositionBytes = 1 << 12, kWorkBytes = 1 << 20;
+    return require_memory(kWorkBytes + count * kPositionBytes, "a position");
+}
+
 int32_t hold(const HeldGame& game, std::unique_ptr<AnyPosition> position) {
     auto held = std::make_unique<HeldPosition>();
     held->game = game.core;
@@ -25,6 +31,7 @@ int32_t play_on(HeldPosition& position, Play play) {
     if (int64_t(position.line.size()) > facts.max_plies)
         return fail({Error::Kind::illegal, "a game of " + facts.name + " is truncated after " +
                                                std::to_string(facts.max_plies) + " plies"});
+    if (const auto room = require_positions(1); !room) return fail(room.error());
     auto next = position.now().copy();
     if (const Result<void> played = play(*next); !played) return fail(played.error());
     position.line.push_back(std::move(next));
@@ -75,13 +82,16 @@ extern "C" {
 
 [[clang::export_name("zf_position_new")]] int32_t zf_position_new(int32_t game, uint64_t seed) {
     const HeldGame* held = games().find(game);
-    return held ? hold(*held, held->core->new_position(seed)) : kFailed;
+    if (!held) return kFailed;
+    if (const auto room = require_positions(1); !room) return fail(room.error());
+    return hold(*held, held->core->new_position(seed));
 }
 [[clang::export_name("zf_position_from_text")]] int32_t zf_position_from_text(int32_t game,
                                                                               const char* text,
                                                                               uint32_t length) {
     const HeldGame* held = games().find(game);
     if (!held) return kFailed;
+    if (const auto room = require_positions(1); !room) return fail(room.error());
     auto position = held->core->from_text({text, length});
     return position ? hold(*held, std::move(*position)) : fail(position.error());
 }
@@ -92,6 +102,8 @@ extern "C" {
     if (!held) return kFailed;
     const Result<Episode> episode = decode({bytes, length});
     if (!episode) return fail(episode.error());
+    const auto room = require_positions(episode->events.size() + 1);
+    if (!room) return fail(room.error());
     auto line = held->core->replay_positions(*episode);
     if (!line) return fail(line.error());
     return positions().add(
@@ -100,6 +112,7 @@ extern "C" {
 [[clang::export_name("zf_position_copy")]] int32_t zf_position_copy(int32_t position) {
     const HeldPosition* held = positions().find(position);
     if (!held) return kFailed;
+    if (const auto room = require_positions(held->line.size()); !room) return fail(room.error());
     auto copied = std::make_unique<HeldPosition>();
     copied->game = held->game;
     for (const auto& each : held->line) copied->line.push_back(each->copy());

@@ -38,7 +38,7 @@ test("games whose trees outgrow the limit end with an error, and the core lives 
       seed: 1,
     });
   const many = start(1_000_000, 8);
-  assert.throws(() => many.run(1_000_000), /the next step may need .* the limit is 128 MiB: play fewer games/);
+  assert.throws(() => many.run(1_000_000), /the next step may need .* the limit is 128 MiB: hold fewer games/);
   many.free();
   start(4, 1).run(10);
 });
@@ -83,4 +83,15 @@ test("a module that has trapped refuses every later call and says so", async () 
   const outside = 2 ** 31 - 4;
   assert.throws(() => module.call("zf_game_new", outside, 100, outside, 100), /the core stopped in zf_game_new/);
   assert.throws(() => module.call("zf_games"), /load it again/);
+});
+
+test("positions that a page never frees are refused at the limit", async () => {
+  const core = await load(undefined, { memoryMebibytes: 64 });
+  const game = core.game("gomoku");
+  const position = game.newPosition();
+  for (let id = 0; id < 60; id += 2) position.play(id);
+  assert.throws(() => {
+    for (let i = 0; i < 100_000; ++i) position.copy();
+  }, /a position may need .* the limit is 64 MiB/);
+  position.undo(30);
 });

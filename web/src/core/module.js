@@ -87,16 +87,20 @@ export class CoreModule {
     /** @type {number[]} */
     const addresses = [];
     try {
-      const passed = values.flatMap((value) => {
-        if (typeof value === "bigint") return [value];
-        if (typeof value === "number") return [whole32(value)];
+      /** @type {(number | bigint)[]} */
+      const passed = [];
+      for (const value of values) {
+        if (typeof value === "bigint" || typeof value === "number") {
+          passed.push(typeof value === "number" ? whole32(value) : value);
+          continue;
+        }
         const bytes = typeof value === "string" ? new TextEncoder().encode(value) : value;
         const address = this.#run("zf_allocate", [bytes.length]) >>> 0;
         if (address === 0) throw new CoreError(`${bytes.length} bytes are more than the limit of memory leaves`);
         addresses.push(address);
         new Uint8Array(this.#memory.buffer).set(bytes, address);
-        return [address, bytes.length];
-      });
+        passed.push(address, bytes.length);
+      }
       const returned = this.#run(name, passed);
       if (returned === -1) throw new CoreError(this.text());
       return returned;
