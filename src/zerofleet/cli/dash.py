@@ -39,8 +39,9 @@ def dash(
 ) -> None:
     """Show all runs in a browser, and play there.
 
-    Progress, games, ratings and the fleet of each run, and boards to play an agent on. It reads what training writes, and changes nothing but saved games. Ctrl-C ends it. On another
-    machine: ssh -L 8080:127.0.0.1:8080 HOST, then open http://127.0.0.1:8080 here.
+    Progress, games, ratings and the fleet of each run, and boards to play an agent on. It reads
+    what training writes, and changes nothing but saved games. Ctrl-C ends it. On another machine:
+    ssh -L 8080:127.0.0.1:8080 HOST, then open http://127.0.0.1:8080 here.
 
     Example: zerofleet dash --run c4
     """
