@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { components } from "../src/api";
-import { clock, curve, eloLine, formatAlong, scoreLines, speed, waitingShare } from "../src/charts/curves";
+import { clock, curve, eloLine, formatAlong, ratedSteps, scoreLines, speed, waitingShare } from "../src/charts/curves";
 import { joined, valueAt } from "../src/charts/lines";
 import { appended } from "../src/run/data";
 
@@ -55,16 +55,18 @@ describe("curves", () => {
   });
 
   test("the Elo line has one point per rated step, with its interval", () => {
-    const ratings = [
-      rating(10, "random", 100),
-      rating(10, "heuristic", 100),
-      rating(20, "random", 180),
-      rating(30, "x", null),
-    ];
-    const line = eloLine(ratings, "games", look);
+    const ratings = [rating(10, "random", 100), rating(20, "random", 180), rating(20, "start", 180)];
+    const line = eloLine([...ratings, rating(30, "x", null)], "games", look);
     expect(line.x).toEqual([90, 180]);
     expect(line.y).toEqual([100, 180]);
     expect(line.low).toEqual([50, 130]);
+  });
+
+  test("the newest step has no Elo until it has met as many opponents as the one before", () => {
+    const full = [rating(10, "random", 100), rating(10, "start", 100)];
+    const steps = (ratings: RatingPoint[]) => ratedSteps(ratings).map((point) => point.step);
+    expect(steps([...full, rating(20, "random", 40)])).toEqual([10]);
+    expect(steps([...full, rating(20, "random", 140), rating(20, "start", 140)])).toEqual([10, 20]);
   });
 
   test("an opponent has a line of scores once it was met twice", () => {

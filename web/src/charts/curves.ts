@@ -73,10 +73,24 @@ export function waitingShare(
   return line(xs(metrics.columns, along).slice(1), shares, look);
 }
 
+/**
+ * A rating of each step, in their order. The newest step is left out while it has met fewer opponents than the one
+ * before: its rating is still being played, and says little.
+ */
+export function ratedSteps(ratings: readonly RatingPoint[]): RatingPoint[] {
+  const steps = new Map<number, RatingPoint[]>();
+  for (const point of ratings) {
+    if (point.elo !== null) steps.set(point.step, [...(steps.get(point.step) ?? []), point]);
+  }
+  const ascending = [...steps].sort((a, b) => a[0] - b[0]).map(([, points]) => points);
+  const numOpponents = (points: RatingPoint[] | undefined) => new Set(points?.map((point) => point.opponent)).size;
+  if (numOpponents(ascending.at(-1)) < numOpponents(ascending.at(-2))) ascending.pop();
+  return ascending.flatMap((points) => points.slice(-1));
+}
+
 /** Elo of each rated step with its interval. */
 export function eloLine(ratings: readonly RatingPoint[], along: Along, look: Look): Line {
-  const bySteps = new Map(ratings.filter((point) => point.elo !== null).map((point) => [point.step, point]));
-  const points = [...bySteps.values()].sort((a, b) => a.step - b.step);
+  const points = ratedSteps(ratings);
   return {
     name: look.name,
     colorIndex: look.colorIndex,

@@ -1,7 +1,7 @@
 // One run, live: strength, losses, who waits for whom, settings, events; with ?beside=OTHER two runs in one page.
 import { useEffect, useRef } from "preact/hooks";
 import type { components } from "../api";
-import type { Along } from "../charts/curves";
+import { ratedSteps, type Along } from "../charts/curves";
 import { useGet } from "../client";
 import { useLive } from "../live";
 import { Choice, Select } from "../parts/controls";
@@ -113,7 +113,7 @@ function shown(name: string, colorIndex: number, data: RunData): Shown {
 
 /** Totals of a run and its newest rating. */
 function figures(run: RunDetail, curves: Shown | undefined): Figure[] {
-  const rating = curves?.ratings.findLast((point) => point.elo !== null);
+  const rating = ratedSteps(curves?.ratings ?? []).at(-1);
   const interval =
     rating === undefined || rating.elo_low === null || rating.elo_high === null
       ? undefined
