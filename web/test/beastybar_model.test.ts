@@ -34,10 +34,7 @@ describe("a turn as frames", () => {
   test("a step that changes nothing has no frame", () => {
     const frames = framesOf(
       table(["crocodile1"]),
-      [
-        step("entry", "snake0", ["crocodile1", "snake0"]),
-        step("recurring", "crocodile1", ["crocodile1", "snake0"]),
-      ],
+      [step("entry", "snake0", ["crocodile1", "snake0"]), step("recurring", "crocodile1", ["crocodile1", "snake0"])],
       NAMES,
     );
     expect(frames.map(({ text }) => text)).toEqual(["You send the snake to the back of the queue."]);

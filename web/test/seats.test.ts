@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { chancesFor } from "../src/play/chances";
-import { gameTitle, lastTurnOf, moveRows, namesOf, nearOf, positionLink, type Play, type Turn } from "../src/play/seats";
+import {
+  gameTitle,
+  lastTurnOf,
+  moveRows,
+  namesOf,
+  nearOf,
+  positionLink,
+  type Play,
+  type Turn,
+} from "../src/play/seats";
 
 function turn(player: Turn["player"], text: string, ply: number, numActions = 1): Turn {
   const actions = Array.from({ length: numActions }, () => 0);
@@ -74,7 +83,9 @@ describe("turns", () => {
 
   test("a card is named with what it copied and whom it removed", () => {
     const step = { step: "entry", queue: [], bar: [], animal: "chameleon1", acts_as: "parrot" } as const;
-    const [row] = moveRows([{ ...turn(1, "chameleon 1 0", 0), steps: [{ ...step, queue: [], bar: [], thats_it: ["lion0"] }] }]);
+    const [row] = moveRows([
+      { ...turn(1, "chameleon 1 0", 0), steps: [{ ...step, queue: [], bar: [], thats_it: ["lion0"] }] },
+    ]);
     expect(row?.text).toBe("chameleon as parrot, out: lion");
   });
 

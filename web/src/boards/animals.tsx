@@ -150,7 +150,10 @@ const DRAWN: Readonly<Record<Species, () => ComponentChildren>> = {
       <circle cx={11} cy={32} r={4.5} fill="#dcb28a" />
       <circle cx={53} cy={32} r={4.5} fill="#dcb28a" />
       <circle cx={32} cy={31} r={22} fill="#8a5a3b" />
-      <path d="M32 24c5-6 15-3 15 6 0 4-2 6-4 7 2 3 2 5 2 6 0 7-6 9-13 9s-13-2-13-9c0-1 0-3 2-6-2-1-4-3-4-7 0-9 10-12 15-6z" fill="#e5bf98" />
+      <path
+        d="M32 24c5-6 15-3 15 6 0 4-2 6-4 7 2 3 2 5 2 6 0 7-6 9-13 9s-13-2-13-9c0-1 0-3 2-6-2-1-4-3-4-7 0-9 10-12 15-6z"
+        fill="#e5bf98"
+      />
       <Eyes y={30} apart={7} />
       <circle cx={30} cy={39} r={1.3} fill={INK} />
       <circle cx={34} cy={39} r={1.3} fill={INK} />
@@ -163,7 +166,10 @@ const DRAWN: Readonly<Record<Species, () => ComponentChildren>> = {
       <ellipse cx={44} cy={14} rx={6} ry={13} fill="#b9814f" transform="rotate(14 44 14)" />
       <ellipse cx={20} cy={15} rx={3} ry={9} fill="#ecc7a0" transform="rotate(-14 20 15)" />
       <ellipse cx={44} cy={15} rx={3} ry={9} fill="#ecc7a0" transform="rotate(14 44 15)" />
-      <path d="M14 32c0-10 8-14 18-14s18 4 18 14c0 8-7 12-9 18-2 7-5 10-9 10s-7-3-9-10c-2-6-9-10-9-18z" fill="#c99461" />
+      <path
+        d="M14 32c0-10 8-14 18-14s18 4 18 14c0 8-7 12-9 18-2 7-5 10-9 10s-7-3-9-10c-2-6-9-10-9-18z"
+        fill="#c99461"
+      />
       <ellipse cx={32} cy={49} rx={8.5} ry={9} fill="#ecc7a0" />
       <Eyes y={32} apart={9} />
       <ellipse cx={32} cy={45} rx={4} ry={3} fill={INK} />

@@ -148,7 +148,9 @@ function guidance(draft: Draft | null, next: readonly DieMove[], chosen: number 
 function movesOf(props: BoardProps<BackgammonSeen>, actions: readonly number[]): readonly CheckerMove[] {
   const whole = props.legalTurns?.find((turn) => turn.actions.join() === actions.join());
   if (whole) return whole.text.split(" ").map(moveOf);
-  return actions.flatMap((action) => props.legal.filter((each) => each.action === action).map((each) => moveOf(each.text)));
+  return actions.flatMap((action) =>
+    props.legal.filter((each) => each.action === action).map((each) => moveOf(each.text)),
+  );
 }
 
 /** The places, in the near player's numbering, where the last turn's checkers arrived. */

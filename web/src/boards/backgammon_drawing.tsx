@@ -153,15 +153,48 @@ function Tray({ y, up, player, count }: { y: number; up: boolean; player: Player
 const PIPS: readonly (readonly [number, number][])[] = [
   [],
   [[0, 0]],
-  [[-1, -1], [1, 1]],
-  [[-1, -1], [0, 0], [1, 1]],
-  [[-1, -1], [1, -1], [-1, 1], [1, 1]],
-  [[-1, -1], [1, -1], [0, 0], [-1, 1], [1, 1]],
-  [[-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1]],
+  [
+    [-1, -1],
+    [1, 1],
+  ],
+  [
+    [-1, -1],
+    [0, 0],
+    [1, 1],
+  ],
+  [
+    [-1, -1],
+    [1, -1],
+    [-1, 1],
+    [1, 1],
+  ],
+  [
+    [-1, -1],
+    [1, -1],
+    [0, 0],
+    [-1, 1],
+    [1, 1],
+  ],
+  [
+    [-1, -1],
+    [1, -1],
+    [-1, 0],
+    [1, 0],
+    [-1, 1],
+    [1, 1],
+  ],
 ];
 
 /** The dice; those already used are faint. */
-export function Dice({ rolled, left, isNear }: { rolled: readonly number[]; left: readonly number[]; isNear: boolean }) {
+export function Dice({
+  rolled,
+  left,
+  isNear,
+}: {
+  rolled: readonly number[];
+  left: readonly number[];
+  isNear: boolean;
+}) {
   const middle = isNear ? RIGHT + 3 * UNIT : LEFT + 3 * UNIT;
   const unused = [...left];
   const size = 36;
@@ -178,7 +211,13 @@ export function Dice({ rolled, left, isNear }: { rolled: readonly number[]; left
           <g key={index} class={isLeft ? "die" : "die is-used"}>
             <rect class="die-face" x={x - size / 2} y={HEIGHT / 2 - size / 2} width={size} height={size} rx={7} />
             {(PIPS[die] ?? []).map(([right, down]) => (
-              <circle key={`${right},${down}`} class="die-pip" cx={x + right * 9.5} cy={HEIGHT / 2 + down * 9.5} r={3.4} />
+              <circle
+                key={`${right},${down}`}
+                class="die-pip"
+                cx={x + right * 9.5}
+                cy={HEIGHT / 2 + down * 9.5}
+                r={3.4}
+              />
             ))}
           </g>
         );
@@ -231,4 +270,3 @@ export function Side({ checkers, player, names, isToMove }: SideProps) {
     </div>
   );
 }
-

@@ -31,11 +31,6 @@ export function moveOf(text: string): CheckerMove {
   return { from: from === "bar" ? BAR : Number(from), to: to === "off" ? OFF : Number.parseInt(to ?? "", 10) };
 }
 
-export function placeName(place: number): string {
-  if (place === BAR) return "bar";
-  return place === OFF ? "off" : String(place);
-}
-
 /** A place in the other player's numbering. */
 export function fromOtherSide(place: number): number {
   return place === BAR || place === OFF ? place : NUM_POINTS + 1 - place;

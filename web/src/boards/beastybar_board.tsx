@@ -8,6 +8,7 @@ import { useFrames, useGlide } from "./beastybar_motion";
 import {
   CARDS_TO_OPEN,
   SPECIES,
+  SPECIES_NAMES,
   cardName,
   capital,
   count,
@@ -100,7 +101,13 @@ export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
           )
         )}
       </div>
-      <Side player={near} name={names[near]} score={score(near)} pile={seen.piles[near] ?? 0} isToMove={toMove === near}>
+      <Side
+        player={near}
+        name={names[near]}
+        score={score(near)}
+        pile={seen.piles[near] ?? 0}
+        isToMove={toMove === near}
+      >
         {hand(near)}
       </Side>
     </div>
@@ -172,7 +179,7 @@ interface HandProps {
 function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const open = typeof cards === "number" ? [] : sorted(cards);
-  const roving = useRoving(0);
+  const roving = useRoving(0, open.length);
   if (typeof cards === "number") {
     return (
       <div class="bb-hand bb-hand-hidden" role="img" aria-label={`${plural(cards, "card")}, face down`}>
@@ -207,7 +214,7 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandPr
             <div key={card} class="bb-held" data-card={card}>
               {onPlay ? (
                 <button
-                  {...roving.place(Math.min(index, open.length - 1))}
+                  {...roving.place(index)}
                   type="button"
                   class={`bb-pick${card === chosen ? " is-chosen" : ""}${isHinted ? " is-hinted" : ""}`}
                   aria-label={label}
@@ -263,11 +270,11 @@ export function Legend() {
   return (
     <div class="bb-legend">
       <p>
-        The number is an animal’s strength, each dot a point that it scores in the bar. ↻ marks animals that act again in
-        every turn.
+        The number is an animal’s strength, each dot a point that it scores in the bar. ↻ marks animals that act again
+        in every turn.
       </p>
       <ul>
-        {(Object.keys(SPECIES) as Species[]).map((species) => (
+        {SPECIES_NAMES.map((species) => (
           <li key={species}>
             <Card card={`${species}0`} label={species} />
             <p>

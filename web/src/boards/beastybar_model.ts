@@ -27,13 +27,7 @@ export interface SpeciesFacts {
   readonly recurs: boolean;
 }
 
-function facts(
-  strength: number,
-  points: number,
-  word: string,
-  ability: string,
-  recurs = false,
-): SpeciesFacts {
+function facts(strength: number, points: number, word: string, ability: string, recurs = false): SpeciesFacts {
   return { strength, points, word, ability, recurs };
 }
 
@@ -53,6 +47,7 @@ export const SPECIES: Readonly<Record<Species, SpeciesFacts>> = {
   skunk: facts(1, 4, "stinks", "Drives off the two strongest species in the queue, but never skunks."),
 };
 
+/** Strongest first. */
 export const SPECIES_NAMES = Object.keys(SPECIES) as readonly Species[];
 
 /** The bar opens when the queue has this many cards. */
@@ -133,12 +128,7 @@ export function meaning(move: Move, queue: readonly string[], names: readonly [s
   return second === undefined ? as : `${as}: ${chosen(speciesOf(copied), second, queue, names)}`;
 }
 
-function chosen(
-  animal: Species,
-  number: number,
-  queue: readonly string[],
-  names: readonly [string, string],
-): string {
+function chosen(animal: Species, number: number, queue: readonly string[], names: readonly [string, string]): string {
   if (animal === "kangaroo") return `hops over ${listed(queue.slice(-number).reverse(), names)}`;
   return `drives off ${listed(queue.slice(number, number + 1), names)}`;
 }
@@ -222,9 +212,7 @@ function movement(
 /** "You +2, zerofleet +4" */
 function gains(entered: readonly string[], names: readonly [string, string]): string {
   const gained = (owner: Player): number =>
-    entered
-      .filter((card) => ownerOf(card) === owner)
-      .reduce((sum, card) => sum + SPECIES[speciesOf(card)].points, 0);
+    entered.filter((card) => ownerOf(card) === owner).reduce((sum, card) => sum + SPECIES[speciesOf(card)].points, 0);
   return `${names[0]} +${gained(0)}, ${names[1]} +${gained(1)}`;
 }
 

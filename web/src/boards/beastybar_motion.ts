@@ -81,7 +81,10 @@ function glide(element: HTMLElement, from: DOMRect, to: DOMRect): void {
   const down = from.top + from.height / 2 - (to.top + to.height / 2);
   if (Math.abs(right) + Math.abs(down) < 2) return;
   element.animate(
-    [{ transform: `translate(${right}px, ${down}px)`, zIndex: 2 }, { transform: "none", zIndex: 2 }],
+    [
+      { transform: `translate(${right}px, ${down}px)`, zIndex: 2 },
+      { transform: "none", zIndex: 2 },
+    ],
     { duration: GLIDE_MS, easing: "cubic-bezier(0.3, 0, 0.2, 1)" },
   );
 }

@@ -80,7 +80,9 @@ export default function DropBoard(props: BoardProps<GridSeen>) {
             ))}
             {landing !== null && (
               <g aria-hidden="true">
-                {isOpen && <circle class={`piece piece-${toMove} is-ghost`} cx={x(column)} cy={y(landing)} r={RADIUS} />}
+                {isOpen && (
+                  <circle class={`piece piece-${toMove} is-ghost`} cx={x(column)} cy={y(landing)} r={RADIUS} />
+                )}
                 {share >= LEAST_SHARE && <Heat x={x(column)} y={y(landing)} share={share} />}
                 {hint.includes(column) && <circle class="board-hint" cx={x(column)} cy={y(landing)} r={RADIUS - 2} />}
               </g>
@@ -118,6 +120,7 @@ export function columnLabel(
     .map((_, row) => stoneAt(rows, rows.length - 1 - row, column))
     .filter((stone) => stone !== ".")
     .map((stone) => (stone === "X" ? names[0] : names[1]));
-  const held = stones.length === rows.length ? "full" : stones.length ? `from the bottom ${stones.join(", ")}` : "empty";
+  const held =
+    stones.length === rows.length ? "full" : stones.length ? `from the bottom ${stones.join(", ")}` : "empty";
   return `Column ${column + 1}, ${held}${share >= LEAST_SHARE ? `, policy ${percent(share)}` : ""}`;
 }

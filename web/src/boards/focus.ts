@@ -13,8 +13,10 @@ export interface Roving {
   readonly focus: (index: number) => void;
 }
 
-export function useRoving(first: number): Roving {
-  const [at, setAt] = useState(first);
+/** `numPlaces` may shrink; then the last place takes the part of one that is gone. */
+export function useRoving(first: number, numPlaces = Number.POSITIVE_INFINITY): Roving {
+  const [wanted, setAt] = useState(first);
+  const at = Math.min(wanted, numPlaces - 1);
   const places = useRef(new Map<number, SVGElement | HTMLElement>());
   return {
     at,

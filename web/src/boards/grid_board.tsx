@@ -122,11 +122,10 @@ function Lines({ size, hasLines, x, y }: Places & { size: number; hasLines: bool
   return (
     <>
       {Array.from({ length: number }, (_, each) => (
-        <path
-          key={each}
-          class="board-line"
-          d={`M${x(0) + from} ${y(each) + shift}H${x(size - 1) - from}M${x(each) + shift} ${y(0) + from}V${y(size - 1) - from}`}
-        />
+        <g key={each}>
+          <path class="board-line" d={`M${x(0) + from} ${y(each) + shift}H${x(size - 1) - from}`} />
+          <path class="board-line" d={`M${x(each) + shift} ${y(0) + from}V${y(size - 1) - from}`} />
+        </g>
       ))}
       {starPoints(size).map(({ row, column }) => (
         <circle key={`${row},${column}`} class="board-star" cx={x(column)} cy={y(row)} r={3.5} />

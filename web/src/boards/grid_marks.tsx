@@ -27,7 +27,5 @@ export function Heat({ x, y, share }: { x: number; y: number; share: number }) {
 export function WinningLine({ won, x, y }: Places & { won: readonly Stone[] }) {
   const [first, final] = [won[0], won[won.length - 1]];
   if (first === undefined || final === undefined) return null;
-  return (
-    <path class="winning-line" d={`M${x(first.column)} ${y(first.row)}L${x(final.column)} ${y(final.row)}`} />
-  );
+  return <path class="winning-line" d={`M${x(first.column)} ${y(first.row)}L${x(final.column)} ${y(final.row)}`} />;
 }

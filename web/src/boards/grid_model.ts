@@ -55,11 +55,7 @@ const DIRECTIONS = [
 ] as const;
 
 /** The stones of the longest unbroken line of at least `length` through `last`, or of any if null. */
-export function winningLine(
-  rows: readonly string[],
-  length: number,
-  last: Stone | null,
-): readonly Stone[] {
+export function winningLine(rows: readonly string[], length: number, last: Stone | null): readonly Stone[] {
   const starts = last === null ? cells(rows) : [last];
   let best: readonly Stone[] = [];
   for (const start of starts) {
@@ -73,12 +69,7 @@ export function winningLine(
   return best;
 }
 
-function lineThrough(
-  rows: readonly string[],
-  start: Stone,
-  down: number,
-  right: number,
-): readonly Stone[] {
+function lineThrough(rows: readonly string[], start: Stone, down: number, right: number): readonly Stone[] {
   const stone = stoneAt(rows, start.row, start.column);
   const along = (sign: number): Stone[] => {
     const found: Stone[] = [];
@@ -99,19 +90,12 @@ export function starPoints(size: number): readonly Stone[] {
   const middle = (size - 1) / 2;
   const lines = Number.isInteger(middle) ? [edge, middle, size - 1 - edge] : [edge, size - 1 - edge];
   return lines.flatMap((row) =>
-    lines
-      .filter((column) => (row === middle) === (column === middle))
-      .map((column) => ({ row, column })),
+    lines.filter((column) => (row === middle) === (column === middle)).map((column) => ({ row, column })),
   );
 }
 
 /** The cell that an arrow key leads to; the same one at an edge. */
-export function moveFocus(
-  at: Stone,
-  key: string,
-  numRows: number,
-  numColumns: number,
-): Stone | null {
+export function moveFocus(at: Stone, key: string, numRows: number, numColumns: number): Stone | null {
   const clamp = (value: number, most: number): number => Math.min(Math.max(value, 0), most - 1);
   const to = (row: number, column: number): Stone => ({
     row: clamp(row, numRows),

@@ -1,6 +1,6 @@
 // Steps through a game: the board with the search's policy on it, beside it what the search thought.
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { components } from "../api";
 import { AnyBoard } from "../boards";
 import type { LastTurn, Player } from "../boards/board";
@@ -38,11 +38,16 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
   const { plies, positions } = episode;
   const end = plies.length;
   const at = Math.min(Math.max(Math.trunc(Number(query.get("ply") ?? 0)) || 0, 0), end);
+  // Keys may come faster than the page is drawn.
+  const wanted = useRef(at);
+  wanted.current = at;
   const show = (ply: number): void => {
     const next = Math.min(Math.max(ply, 0), end);
-    if (next !== at) go(withQuery({ ply: String(next) }), { replace: true });
+    if (next === wanted.current) return;
+    wanted.current = next;
+    go(withQuery({ ply: String(next) }), { replace: true });
   };
-  useStepKeys(at, end, show);
+  useStepKeys(wanted, end, show);
 
   const names = seatNames(episode);
   const seen = positions[at]!;
@@ -58,7 +63,11 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
 
   return (
     <>
-      <PageHead title={run === null ? gameTitle(episode.game) : `Game ${count(episode.number)}`} above={above} below={resultText(episode)}>
+      <PageHead
+        title={run === null ? gameTitle(episode.game) : `Game ${count(episode.number)}`}
+        above={above}
+        below={resultText(episode)}
+      >
         {isHidden && (
           <Choice
             label="Who sees it"
@@ -108,19 +117,19 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
 }
 
 /** Arrow keys, Home and End step through the game, unless they are typed into something else. */
-function useStepKeys(at: number, end: number, show: (ply: number) => void): void {
+function useStepKeys(at: { current: number }, end: number, show: (ply: number) => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const target = event.target instanceof Element ? event.target : null;
       if (event.altKey || event.ctrlKey || event.metaKey || target?.closest("input, select, textarea")) return;
-      const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: end }[event.key];
+      const to = { ArrowLeft: at.current - 1, ArrowRight: at.current + 1, Home: 0, End: end }[event.key];
       if (to === undefined) return;
       event.preventDefault();
       show(to);
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [at, end]);
+  }, [end]);
 }
 
 function Steps({ at, end, show }: { at: number; end: number; show: (ply: number) => void }) {
@@ -188,7 +197,11 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
   return (
     <section class="decision">
       {known && (
-        <ChancesBar chances={chancesFor(near, mover, ply.outcomes_to_move, episode.outcomes)} names={names} near={near} />
+        <ChancesBar
+          chances={chancesFor(near, mover, ply.outcomes_to_move, episode.outcomes)}
+          names={names}
+          near={near}
+        />
       )}
       {known && episode.outcomes.length > 3 && <Outcomes ply={ply} episode={episode} name={names[mover]} />}
       <p class="thoughts-note">{facts.join(" · ")}</p>
@@ -325,6 +338,10 @@ function resultText(episode: Episode): string {
   if (reward === 0) return `${length}, a draw`;
   const kind = result.replace(/^(win|lose|loss)\s*/, "");
   const isNamed = episode.players.some(Boolean);
-  const winner = isNamed ? seatNames(episode)[reward > 0 ? 0 : 1] : reward > 0 ? "the first player" : "the second player";
+  const winner = isNamed
+    ? seatNames(episode)[reward > 0 ? 0 : 1]
+    : reward > 0
+      ? "the first player"
+      : "the second player";
   return `${length}, won by ${winner}${kind ? ` (${kind})` : ""}`;
 }

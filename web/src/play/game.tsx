@@ -9,7 +9,17 @@ import { Link, go, pathTo } from "../router";
 import { ChancesBar, Thoughts } from "./chances";
 import { MovesList } from "./moves_list";
 import { Rules } from "./rules";
-import { HUMAN, gameTitle, lastTurnOf, moveText, namesOf, nearOf, positionLink, type GameLine, type Play } from "./seats";
+import {
+  HUMAN,
+  gameTitle,
+  lastTurnOf,
+  moveText,
+  namesOf,
+  nearOf,
+  positionLink,
+  type GameLine,
+  type Play,
+} from "./seats";
 import { useThoughts } from "./use_thoughts";
 import { usePlay } from "./use_play";
 import "./play.css";
@@ -91,7 +101,11 @@ export function GameInPlay({ id }: { id: string }) {
           {thoughts.shown && (
             <section class="thoughts-box">
               <h2>{thoughts.shown.title}</h2>
-              <Thoughts analysis={thoughts.shown.analysis} textOf={moveText(play.seen, names)} played={thoughts.shown.played} />
+              <Thoughts
+                analysis={thoughts.shown.analysis}
+                textOf={moveText(play.seen, names)}
+                played={thoughts.shown.played}
+              />
             </section>
           )}
           <MovesList turns={play.turns} names={names} />

@@ -14,7 +14,8 @@ export function Rules({ game, isOpenFirst = false, hasLegend = true }: RulesProp
   const [isOpen, setOpen] = useState(isOpenFirst);
   const hasAnimals = game.species.length > 0;
   // The legend shows the animals better than their table does; how to write moves matters in a terminal only.
-  const isShown = (text: string): boolean => !(hasAnimals && /^\s*animal\s+strength/.test(text)) && !/^Write /.test(text);
+  const isShown = (text: string): boolean =>
+    !(hasAnimals && /^\s*animal\s+strength/.test(text)) && !/^Write /.test(text);
   const paragraphs = game.rules.filter(isShown);
   return (
     <details class="rules" open={isOpenFirst} onToggle={(event) => setOpen(event.currentTarget.open)}>

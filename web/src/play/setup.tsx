@@ -60,9 +60,7 @@ function SetupForm({ games, wanted, query }: FormProps) {
   const [text, setText] = useState(query.get("position") ?? "");
   const [error, setError] = useState<ApiError | null>(null);
   const [isStarting, setStarting] = useState(false);
-  const given = Object.fromEntries(
-    game.options.map((option) => [option.name, options[option.name] ?? option.default]),
-  );
+  const given = Object.fromEntries(game.options.map((option) => [option.name, options[option.name] ?? option.default]));
   const players = useGet("/api/v1/players", {
     query: { game: name, option: Object.entries(given).map(([key, value]) => `${key}=${value}`) },
   });

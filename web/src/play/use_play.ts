@@ -5,6 +5,8 @@ import type { Play } from "./seats";
 
 /** Between two turns when agents play each other. */
 const WATCH_PAUSE_MS = 700;
+/** Before the game is asked for again while another page's request lets the agent think. */
+const BUSY_PAUSE_MS = 500;
 
 export interface PlayState {
   readonly play: Play | null;
@@ -25,6 +27,7 @@ export function usePlay(id: string): PlayState {
   const [error, setError] = useState<ApiError | null>(null);
   const [isThinking, setThinking] = useState(false);
   const [isPaused, setPaused] = useState(false);
+  const [numTries, setNumTries] = useState(0);
   const isBusy = useRef(false);
 
   const show = (next: Play): void => setShown((last) => ({ play: next, shown: last.play }));
@@ -37,7 +40,10 @@ export function usePlay(id: string): PlayState {
       show(await ask());
       setError(null);
     } catch (fault) {
-      setError(fault instanceof ApiError ? fault : new ApiError("unknown", String(fault), 0));
+      const isElsewhere = fault instanceof ApiError && fault.code === "busy";
+      if (isElsewhere) await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS));
+      else setError(fault instanceof ApiError ? fault : new ApiError("unknown", String(fault), 0));
+      setNumTries((tries) => tries + 1);
       await get("/api/v1/plays/{play}", { path: { play: id } }).then(show, () => undefined);
     } finally {
       isBusy.current = false;
@@ -58,7 +64,7 @@ export function usePlay(id: string): PlayState {
     if (!isAgentToMove || isPaused || error !== null) return;
     const timer = setTimeout(letAgentMove, isWatched ? WATCH_PAUSE_MS : 0);
     return () => clearTimeout(timer);
-  }, [isAgentToMove, isPaused, play?.ply, error]);
+  }, [isAgentToMove, isPaused, play?.ply, error, numTries]);
 
   return {
     play,

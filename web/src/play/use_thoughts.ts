@@ -55,12 +55,13 @@ export function useThoughts(play: Play | null, before: Play | null, outcomes: re
       setAnalysis({ ply: play.ply, found });
     });
 
-  // An agent's turn is not held up: chances are asked for where a person is to move.
+  // An agent's turn is not held up: chances are asked for where a person is to move, or only watches.
   const isPersonToMove = play?.is_human_to_move ?? false;
+  const isWatched = play?.seats.every(({ player }) => player !== HUMAN) ?? false;
   useEffect(() => {
     setHinting(false);
     setWhy(null);
-    if (isFollowing && canAsk && isPersonToMove) void analyse();
+    if (isFollowing && canAsk && (isPersonToMove || isWatched)) void analyse();
   }, [play?.id, ply, isFollowing, isPersonToMove]);
 
   const found = analysis?.ply === ply ? analysis.found : null;
