@@ -45,7 +45,7 @@ help:
 
 # ---- building
 
-.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg packages-fleet packages-monitoring
+.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg packages-fleet packages-monitoring packages-browser
 .PHONY: packages-browser
 packages-build packages-arm64: packages-%:
 	@PYTHON=$(PYTHON) scripts/install-debian-packages $*
@@ -105,9 +105,8 @@ test-cpp: | packages-build
 test-python: venv wasm | packages-gnubg packages-fleet packages-browser
 	$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist worksteal -rfEs --no-fold-skipped --durations=25
 
-test-web: venv
-	@if test -x web/node_modules/.bin/vitest; then cd web && npm run --silent check && npm run --silent test; \
-	else echo 'SKIPPED web/test'; fi
+test-web:
+	@$(PYTHON) scripts/build-web --optional --test
 
 # The native games that they compare with come from zerofleet_reference.
 WASM_TESTS := $(wildcard tests/wasm/*.test.mjs)
