@@ -4,7 +4,7 @@ import type { components } from "../api";
 import { useGet } from "../client";
 import { useLive } from "../live";
 import { Button, Select } from "../parts/controls";
-import { count, percent, plural } from "../parts/format";
+import { count, percent, plural, winnerText } from "../parts/format";
 import { Empty, ErrorNote, Loading } from "../parts/page";
 import { Table, type Column } from "../parts/table";
 import { Tabs } from "../parts/tabs";
@@ -128,7 +128,7 @@ function columns(run: string): readonly Column<EpisodeLine>[] {
       isHead: true,
       cell: (game) => <Link href={pathTo("runs", run, "games", game.id)}>Game {count(game.number)}</Link>,
     },
-    { title: "Winner", cell: winner },
+    { title: "Winner", cell: (game) => winnerText(game.result_first_player, game.reward_first_player) },
     { title: "Plies", isNumber: true, cell: (game) => count(game.num_plies) },
     { title: "Weights", isNumber: true, cell: (game) => `step ${count(game.version)}` },
     {
@@ -151,15 +151,6 @@ function columns(run: string): readonly Column<EpisodeLine>[] {
     },
     { title: "Worker", isNumber: true, cell: (game) => <code class="soft">{game.worker.slice(0, 8)}</code> },
   ];
-}
-
-/** Who won, and how where that is more than a win. */
-function winner(game: EpisodeLine) {
-  const { reward_first_player: reward, result_first_player: result } = game;
-  if (reward === null) return <span class="soft">truncated</span>;
-  if (reward === 0) return "Draw";
-  const who = reward > 0 ? "First player" : "Second player";
-  return result === "win" || result === "loss" ? who : `${who}, ${result.replaceAll("_", " ")}`;
 }
 
 interface FiltersProps {

@@ -71,6 +71,14 @@ export function plural(number: number, one: string, several = `${one}s`): string
   return `${count(number)} ${number === 1 ? one : several}`;
 }
 
+/** Who won, and how where there is more than one way: `First player`, `Second player, gammon`, `Draw`. */
+export function winnerText(resultFirstPlayer: string, rewardFirstPlayer: number | null): string {
+  if (rewardFirstPlayer === null) return "Truncated";
+  if (rewardFirstPlayer === 0) return "Draw";
+  const how = resultFirstPlayer.replace(/^(win|lose|loss)\b ?/, "");
+  return `${rewardFirstPlayer > 0 ? "First player" : "Second player"}${how === "" ? "" : `, ${how}`}`;
+}
+
 /** A player for people: `run:c4@894` is `c4, step 894`. */
 export function playerText(text: string): string {
   const [, run, step] = /^run:(.+?)(?:@(\d+))?$/.exec(text) ?? [];
