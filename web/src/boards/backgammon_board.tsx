@@ -22,7 +22,7 @@ import { isPress, useRoving } from "./focus";
 import "./boards.css";
 
 export default function BackgammonBoard(props: BoardProps<BackgammonSeen>) {
-  const { seen, toMove, near, names, legalTurns, last, onPlay, hint } = props;
+  const { seen, toMove, near, names, legalTurns, last, onPlay, hint, isLive } = props;
   const mover = toMove === 0 || toMove === 1 ? toMove : null;
   const builder = useMemo(
     () => (mover !== null && onPlay !== null && legalTurns ? new TurnBuilder(seen, mover, legalTurns) : null),
@@ -114,23 +114,27 @@ export default function BackgammonBoard(props: BoardProps<BackgammonSeen>) {
         )}
       </svg>
       <Side checkers={checkers} player={near} names={names} isToMove={mover === near} />
-      {builder && (
+      {isLive && (
         <div class="bg-actions">
-          <Button tone="main" disabled={!finished} onClick={() => finished && onPlay?.(finished.actions)}>
-            Play this turn
-          </Button>
-          <Button
-            disabled={drafts.length === 0}
-            onClick={() => {
-              setDrafts(drafts.slice(0, -1));
-              setChosen(null);
-            }}
-          >
-            Undo checker
-          </Button>
-          <span class="bg-say" role="status">
-            {guidance(draft, next, chosen, finished !== null)}
-          </span>
+          {builder && (
+            <>
+              <Button tone="main" disabled={!finished} onClick={() => finished && onPlay?.(finished.actions)}>
+                Play this turn
+              </Button>
+              <Button
+                disabled={drafts.length === 0}
+                onClick={() => {
+                  setDrafts(drafts.slice(0, -1));
+                  setChosen(null);
+                }}
+              >
+                Undo checker
+              </Button>
+              <span class="bg-say" role="status">
+                {guidance(draft, next, chosen, finished !== null)}
+              </span>
+            </>
+          )}
         </div>
       )}
     </div>

@@ -27,7 +27,7 @@ import "./boards.css";
 import "./beastybar.css";
 
 export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
-  const { seen, toMove, near, names, legal, heat, hint, onPlay, options } = props;
+  const { seen, toMove, near, names, legal, heat, hint, onPlay, options, isLive } = props;
   const { frame, isMoving, sentences, skip, again } = useFrames(props);
   const table = useGlide(frame);
   const far = other(near);
@@ -46,6 +46,7 @@ export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
       hint={player === toMove ? hint : []}
       queue={seen.queue}
       onPlay={player === toMove && isTurn ? onPlay : null}
+      keepsRoom={isLive && player === near}
     />
   );
 
@@ -148,9 +149,9 @@ interface PlaceProps {
 function Place({ title, note, cards, names, kind }: PlaceProps) {
   return (
     <section class={`bb-place bb-place-${kind}`}>
-      <h3>
+      <h2>
         {title} <span>{note}</span>
-      </h3>
+      </h2>
       <ul class="bb-tokens">
         {cards.map((card) => (
           <li key={card} data-card={card} title={cardName(card, names)}>
@@ -173,10 +174,12 @@ interface HandProps {
   hint: readonly number[];
   queue: readonly string[];
   onPlay: ((actions: readonly number[]) => void) | null;
+  /** Whether the room for choices stays while there is nothing to choose. */
+  keepsRoom: boolean;
 }
 
 /** A hand: face down where it is hidden; a card is chosen first, and played by what it is to do. */
-function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandProps) {
+function Hand({ cards, player, names, moves, heat, hint, queue, onPlay, keepsRoom }: HandProps) {
   const [chosen, setChosen] = useState<string | null>(null);
   const open = typeof cards === "number" ? [] : sorted(cards);
   const roving = useRoving(0, open.length);
@@ -233,7 +236,7 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandPr
         })}
         {open.length === 0 && <p class="bb-hushed">No cards left.</p>}
       </div>
-      {onPlay && (
+      {(onPlay || keepsRoom) && (
         <div class="bb-choice">
           {isHere && chosen ? (
             <>
@@ -248,7 +251,7 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandPr
                     data-action={move.action}
                     onClick={() => {
                       setChosen(null);
-                      onPlay([move.action]);
+                      onPlay?.([move.action]);
                     }}
                   >
                     {capital(meaning(move, queue, names) || `Play the ${move.animal}`)}
@@ -257,7 +260,7 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay }: HandPr
               </div>
             </>
           ) : (
-            <p class="bb-hushed">Choose a card to see what it does.</p>
+            onPlay && <p class="bb-hushed">Choose a card to see what it does.</p>
           )}
         </div>
       )}

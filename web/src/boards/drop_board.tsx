@@ -104,7 +104,7 @@ function Piece({ stone, x, y }: { stone: string; x: number; y: number }) {
   return (
     <g>
       <circle class={`piece piece-${player}`} cx={x} cy={y} r={RADIUS} />
-      <circle class={`piece-rim piece-rim-${player}`} cx={x} cy={y} r={RADIUS - 6} />
+      <circle class={`piece-rim piece-rim-${player}`} cx={x} cy={y} r={RADIUS - 6} pathLength={96} />
     </g>
   );
 }
