@@ -60,7 +60,7 @@ def test_systemd_accepts_the_units_and_finds_them_confined(tmp_path: Path) -> No
         unit.write_text(unit.read_text().replace("/opt/zerofleet/bin/zerofleet", sys.executable))
     # Unknown to systemd before 254, which warns and continues.
     newer = re.compile(r".*Unknown key '(RestartSteps|RestartMaxDelaySec)' .*\n")
-    for role in ("trainer", "worker", "rater"):
+    for role in ("trainer", "worker", "rater", "inference"):
         said = run("systemd-analyze", "verify", units / f"zerofleet-{role}@c4.service")
         assert newer.sub("", said) == ""
         template = units / f"zerofleet-{role}@.service"

@@ -74,8 +74,9 @@ def validate(
     Checks: deterministic, the same seed gives the same weights, and those recorded for this
     platform; checkpoint, a resumed run ends like one never stopped; match, the policy beats random
     by as much as it should; publications, no loss is infinite or NaN; counts, games and rows add
-    up; kinds, ONNX and torch play alike; fleet-weights, fleet-counts and fleet-curve, a fleet
-    loads, logs and learns what it should; throughput, as fast as `zerofleet bench train` recorded.
+    up; kinds, workers with ONNX, torch and an inference server play alike; fleet-weights,
+    fleet-counts and fleet-curve, a fleet loads, logs and learns what it should; throughput, as
+    fast as `zerofleet bench train` recorded.
 
     Example: zerofleet validate tictactoe --quick
     """

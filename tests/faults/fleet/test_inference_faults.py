@@ -2,15 +2,18 @@
 reaches a game. Real processes around a real Redis."""
 
 import time
+from contextlib import closing
 from functools import partial
 
 import pytest
 from fleet_processes import RUN
 from fleet_spoils import answer_with_nan, answer_with_version, keep_old_weights
 from redis_server import needs_redis
+from strangers import MAX_GROWTH_BYTES, REQUESTS, memory_of, sent_to
 
 from zerofleet.bus.redis import RedisBus
 from zerofleet.games import Episode
+from zerofleet.infer.sockets import KEY_FILE, make_key_files
 
 pytestmark = [needs_redis, pytest.mark.long]
 
@@ -23,6 +26,10 @@ LOAD = (
     "selfplay.num_groups=3",  # as many requests of each worker are in flight
     "replay.segment_bytes=1048576",  # no spool file is deleted before the watch has seen it
 )
+ZMQ_GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL".ljust(23, b"\0") + bytes(32)
+"""Of ZMTP 3.0, without security."""
+LONG_FRAME = b"\x02" + (1 << 40).to_bytes(8, "big") + bytes(1 << 16)
+"""The head of a frame of a terabyte, and its first bytes."""
 SLOTS = 3 * 32
 """Concurrent games of a worker."""
 NOTICED_S = TIMEOUT_S + 1.5
@@ -189,3 +196,32 @@ def test_a_server_that_drains_is_left_without_a_timeout(fleet):
     assert "no answer within" not in worker.output
     assert "first" not in fleet.roles()
     fleet.finish()
+
+
+def test_a_stranger_at_the_port_of_a_server_breaks_nothing_and_takes_no_memory(fleet, tmp_path):
+    keys = {}
+    for name, text in zip(("server", "worker"), make_key_files(), strict=True):
+        (tmp_path / name).write_text(text)
+        keys[name] = {KEY_FILE: str(tmp_path / name)}
+    fleet.trainer()
+    server = fleet.inference("i", environment=keys["server"])
+    workers = [fleet.remote_worker(each, environment=keys["worker"]) for each in WORKERS]
+    wait_for_requests(fleet, "i", more=300)
+    with closing(RedisBus(fleet.server.address(), RUN)) as bus:
+        (offer,) = bus.inference_offers()
+    host, _, port = offer.address.removeprefix("tcp://").rpartition(":")
+    before, connections = memory_of(server), []
+    try:
+        for request in [*REQUESTS.values(), ZMQ_GREETING, ZMQ_GREETING + LONG_FRAME] * 8:
+            connections.append(sent_to((host, int(port)), request))
+        wait_for_requests(fleet, "i", more=300)
+        growth = memory_of(server) - before
+        assert growth < MAX_GROWTH_BYTES
+    finally:
+        for connection in connections:
+            connection.close()
+    fleet.wait_for_games()
+    for worker in workers:
+        assert "is avoided" not in worker.output
+    assert fleet.counter("i", "requests_refused") == 0
+    print(f"{len(connections)} connections, growth {growth >> 20} MiB, games {fleet.finish()}")

@@ -4,9 +4,8 @@ import hashlib
 import json
 import pickle
 import re
-import socket
 import urllib.request
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from fleet_processes import RUN, Fleet
 from played_games import played
 from redis_server import RedisServer, needs_redis
 from safetensors.numpy import load, save
+from strangers import MAX_GROWTH_BYTES, REQUESTS, memory_of, sent_to
 
 import zerofleet as zf
 from zerofleet.bus import Sender
@@ -29,7 +29,6 @@ pytestmark = needs_redis
 KEYS = Keys(RUN)
 PASSWORDS = {name: f"secret-of-{name}" for name in user_names(RUN, RoleIds(["a"]))}
 INCARNATION = 77
-MAX_GROWTH_BYTES = 64 << 20
 
 
 @pytest.fixture(scope="module")
@@ -197,31 +196,6 @@ def test_bad_episodes_in_a_stream_are_refused_and_hold_up_no_good_one(fleet, cli
 
 
 # ---- strangers
-
-
-REQUESTS = {
-    "nothing": b"",
-    "rubbish": bytes(range(256)) * 64,
-    "half a request": b"GET /healthz HTTP/1.1\r\nHost: x",
-    "an endless line": b"GET /" + b"a" * (8 << 20),
-    "endless headers": b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 500_000,
-    "another protocol": b"*1\r\n$1000000000\r\n",
-    "a method": b"DELETE /metrics HTTP/1.1\r\n\r\n",
-    "a path": b"GET /../../etc/passwd HTTP/1.1\r\n\r\n",
-}
-
-
-def sent_to(address, request):
-    """A connection that has sent as much of a request as the other side takes."""
-    connection = socket.create_connection(address, timeout=1)
-    with suppress(OSError):
-        connection.sendall(request)
-    return connection
-
-
-def memory_of(role):
-    text = Path(f"/proc/{role.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1)) << 10
 
 
 def test_a_stranger_at_any_port_breaks_nothing_and_takes_no_memory(fleet, client):
