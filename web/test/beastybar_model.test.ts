@@ -67,6 +67,15 @@ describe("a turn as frames", () => {
   });
 });
 
+test("a chameleon that changes nothing still says what it copied", () => {
+  const frames = framesOf(
+    table(["giraffe0"]),
+    [step("entry", "chameleon1", ["giraffe0", "chameleon1"], { acts_as: "giraffe" })],
+    NAMES,
+  );
+  expect(frames[1]?.text).toBe("zerofleet’s chameleon copies a giraffe, which changes nothing.");
+});
+
 describe("moves", () => {
   const queue = ["lion0", "parrot1", "seal0"];
 

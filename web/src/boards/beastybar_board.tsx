@@ -34,6 +34,12 @@ export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
   const shown = frame ?? { queue: seen.queue, bar: seen.bar, thatsIt: seen.thats_it, actor: null, text: "" };
   const isTurn = onPlay !== null && legal.length > 0 && !isMoving;
   const moves = movesByAnimal(legal);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const targets = isTurn && chosen ? targetsOf(moves.get(speciesOf(chosen)) ?? []) : new Map<number, number>();
+  const play = (action: number): void => {
+    setChosen(null);
+    onPlay?.([action]);
+  };
   const score = (player: Player): string => scoreOf(shown.bar, player, options["scoring"] ?? "points");
   const hand = (player: Player) => (
     <Hand
@@ -45,7 +51,9 @@ export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
       heat={player === toMove ? heat : null}
       hint={player === toMove ? hint : []}
       queue={seen.queue}
-      onPlay={player === toMove && isTurn ? onPlay : null}
+      chosen={chosen}
+      onChoose={setChosen}
+      onPlay={player === toMove && isTurn ? play : null}
       keepsRoom={isLive && player === near}
     />
   );
@@ -68,7 +76,12 @@ export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
               return (
                 <li key={place} class={`bb-slot bb-slot-${place}`}>
                   {card ? (
-                    <div key={card} data-card={card} class={card === shown.actor ? "bb-card is-acting" : "bb-card"}>
+                    <div
+                      key={card}
+                      data-card={card}
+                      class={`bb-card${card === shown.actor ? " is-acting" : ""}${targets.has(place) ? " is-target" : ""}`}
+                      onClick={targets.has(place) ? () => play(targets.get(place) ?? 0) : undefined}
+                    >
                       <Card card={card} label={cardLabel(speciesOf(card), cardName(card, names))} />
                     </div>
                   ) : (
@@ -113,6 +126,16 @@ export default function BeastyBarBoard(props: BoardProps<BeastyBarSeen>) {
       </Side>
     </div>
   );
+}
+
+/** Cards of the queue that stand for a choice by themselves; the buttons below the hand offer all choices. */
+function targetsOf(moves: readonly Move[]): ReadonlyMap<number, number> {
+  const found = new Map<number, number>();
+  for (const { animal, choices, action } of moves) {
+    const [place, ...more] = choices;
+    if (place !== undefined && more.length === 0 && animal !== "kangaroo") found.set(place, action);
+  }
+  return found;
 }
 
 interface SideProps {
@@ -173,14 +196,15 @@ interface HandProps {
   heat: ReadonlyMap<number, number> | null;
   hint: readonly number[];
   queue: readonly string[];
-  onPlay: ((actions: readonly number[]) => void) | null;
+  chosen: string | null;
+  onChoose: (card: string | null) => void;
+  onPlay: ((action: number) => void) | null;
   /** Whether the room for choices stays while there is nothing to choose. */
   keepsRoom: boolean;
 }
 
 /** A hand: face down where it is hidden; a card is chosen first, and played by what it is to do. */
-function Hand({ cards, player, names, moves, heat, hint, queue, onPlay, keepsRoom }: HandProps) {
-  const [chosen, setChosen] = useState<string | null>(null);
+function Hand({ cards, player, names, moves, heat, hint, queue, chosen, onChoose, onPlay, keepsRoom }: HandProps) {
   const open = typeof cards === "number" ? [] : sorted(cards);
   const roving = useRoving(0, open.length);
   if (typeof cards === "number") {
@@ -222,7 +246,7 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay, keepsRoo
                   class={`bb-pick${card === chosen ? " is-chosen" : ""}${isHinted ? " is-hinted" : ""}`}
                   aria-label={label}
                   aria-pressed={card === chosen}
-                  onClick={() => setChosen(card === chosen ? null : card)}
+                  onClick={() => onChoose(card === chosen ? null : card)}
                   onKeyDown={(event) => onKeyDown(event, index)}
                 >
                   <Card card={card} />
@@ -249,10 +273,7 @@ function Hand({ cards, player, names, moves, heat, hint, queue, onPlay, keepsRoo
                     key={move.action}
                     tone={options.length === 1 || hint.includes(move.action) ? "main" : "plain"}
                     data-action={move.action}
-                    onClick={() => {
-                      setChosen(null);
-                      onPlay?.([move.action]);
-                    }}
+                    onClick={() => onPlay?.(move.action)}
                   >
                     {capital(meaning(move, queue, names) || `Play the ${move.animal}`)}
                   </Button>

@@ -191,7 +191,8 @@ function stepText(step: Step, before: readonly string[], names: readonly [string
   if (gone.length) parts.push(`${actsAs === "crocodile" ? "eats" : "drives off"} ${listed(gone, names)}`);
   const stayed = before.filter((card) => !gone.includes(card));
   if (!sameCards(step.queue, stayed)) parts.push(movement(actsAs, animal, stayed, step.queue, names));
-  return parts.length ? `${name} ${parts.join(", and ")}.` : "";
+  if (parts.length) return `${name} ${parts.join(", and ")}.`;
+  return step.acts_as ? `${begin(cardName(animal, names))} copies a ${step.acts_as}, which changes nothing.` : "";
 }
 
 function movement(
