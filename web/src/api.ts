@@ -813,6 +813,11 @@ export interface components {
              */
             num_indexed: number;
             /**
+             * Num Played
+             * @description Games of the run up to the newest one read; once old ones are deleted, more than on disk.
+             */
+            num_played: number;
+            /**
              * Is Complete
              * @description Whether all games on disk are in the index.
              */
@@ -1179,14 +1184,14 @@ export interface components {
          * @description One message of the WebSocket /api/v1/live?run=NAME; `type` says what `data` is.
          *
          *     hello: Hello. status: LiveStatus. rating: RatingPoint. event: RunEvent. fleet: FleetAnswer,
-         *     where the run has a fleet. episodes: {total}. With many pages, messages come less often.
+         *     where the run has a fleet. With many pages, messages come less often.
          */
         LiveMessage: {
             /**
              * Type
              * @enum {string}
              */
-            type: "hello" | "status" | "rating" | "event" | "fleet" | "episodes";
+            type: "hello" | "status" | "rating" | "event" | "fleet";
             /** Data */
             data: {
                 [key: string]: unknown;

@@ -10,8 +10,7 @@ export type LiveMessage =
   | { type: "status"; data: Schemas["LiveStatus"] }
   | { type: "rating"; data: Schemas["RatingPoint"] }
   | { type: "event"; data: Schemas["RunEvent"] }
-  | { type: "fleet"; data: Schemas["FleetAnswer"] }
-  | { type: "episodes"; data: { total: number } };
+  | { type: "fleet"; data: Schemas["FleetAnswer"] };
 
 export type LiveState = "off" | "connecting" | "open" | "away";
 

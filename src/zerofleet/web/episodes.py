@@ -60,6 +60,7 @@ class Episodes:
         return EpisodeList(
             total=len(chosen),
             num_indexed=len(rows),
+            num_played=int(rows["number"][-1]) + 1 if len(rows) else 0,
             is_complete=is_complete,
             versions=[int(each) for each in np.unique(rows["version"])[::-1][:MAX_FILTERS]],
             workers=[f"{int(each):x}" for each in np.unique(rows["worker"])[:MAX_FILTERS]],

@@ -167,8 +167,7 @@ class RunLook:
             for each in reversed(events)
             if key_of(each) not in known
         ]
-        played = message_text("episodes", {"total": update.totals.games})
-        return [*found, *rated, *happened, played]
+        return [*found, *rated, *happened]
 
     def _new(self, kind: Kind, last_step: int) -> NewRecords | None:
         """Records from the last step on: a run that waits writes several at one step."""

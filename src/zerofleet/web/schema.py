@@ -228,6 +228,8 @@ class EpisodeList(Answer):
     """Games that match the filter."""
     num_indexed: int
     """Games that were read so far; fewer than the run has while the index is being built."""
+    num_played: int
+    """Games of the run up to the newest one read; once old ones are deleted, more than on disk."""
     is_complete: bool
     """Whether all games on disk are in the index."""
     versions: list[int]
@@ -446,8 +448,8 @@ class LiveMessage(Answer):
     """One message of the WebSocket /api/v1/live?run=NAME; `type` says what `data` is.
 
     hello: Hello. status: LiveStatus. rating: RatingPoint. event: RunEvent. fleet: FleetAnswer,
-    where the run has a fleet. episodes: {total}. With many pages, messages come less often.
+    where the run has a fleet. With many pages, messages come less often.
     """
 
-    type: Literal["hello", "status", "rating", "event", "fleet", "episodes"]
+    type: Literal["hello", "status", "rating", "event", "fleet"]
     data: dict[str, Any]

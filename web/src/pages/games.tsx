@@ -45,8 +45,9 @@ export default function GamesPage({ params, query }: PageProps) {
   useLive(
     detail.data === null ? null : run,
     (message) => {
-      if (message.type === "status") detail.update((shown) => ({ ...shown, ...message.data }));
-      if (message.type === "episodes") setNumPlayed(message.data.total);
+      if (message.type !== "status") return;
+      detail.update((shown) => ({ ...shown, ...message.data }));
+      setNumPlayed(message.data.totals.games);
     },
     reload,
   );
@@ -101,8 +102,8 @@ export default function GamesPage({ params, query }: PageProps) {
               Reading the games: {count(list.num_indexed)} so far; the list grows until all are read.
             </p>
           )}
-          {order === "newest" && numPlayed !== null && !isFiltered && numPlayed > list.total && (
-            <Button onClick={reload}>{plural(numPlayed - list.total, "newer game")}</Button>
+          {order === "newest" && numPlayed !== null && !isFiltered && numPlayed > list.num_played && (
+            <Button onClick={reload}>{plural(numPlayed - list.num_played, "newer game")}</Button>
           )}
           {list.total > 0 && (
             <>
