@@ -64,10 +64,12 @@ SCALE = Scale(
         "search.num_simulations=4",
         "selfplay.games_per_group=16",
         "replay.min_rows=100",
-        "replay.capacity_rows=1000",
-        "train.batch_size=32",
+        "replay.capacity_rows=5000",
+        "replay.samples_per_row=1",
+        "train.batch_size=64",
         "run.num_threads=2",
     ),
+    concurrent=(),
 )
 PLATFORM = "this one"
 UNRECORDED = Record("settings")

@@ -25,7 +25,7 @@ from zerofleet.errors import EngineFailed
 from zerofleet.fleet.local import Roles, run_fleet
 from zerofleet.fleet.local_redis import address_in, url_file
 from zerofleet.fleet.signals import GracefulStop
-from zerofleet.fleet.validation_runs import CONCURRENT, PRESET, SETTINGS, ValidationRuns, last_step
+from zerofleet.fleet.validation_runs import PRESET, SETTINGS, ValidationRuns, last_step
 from zerofleet.runs.folder import Run, find
 
 NAME = "fleet"
@@ -114,7 +114,7 @@ def roles_of(runs: ValidationRuns) -> Roles:
     common = ["--run", NAME]
     common += [part for path in plugins.loaded() for part in ("--plugin", path)]
     given = [f"{name}={value}" for name, value in runs.concurrent_settings().items()]
-    settings = [*SETTINGS, *runs.scale.settings, *CONCURRENT, *runs.settings, *given]
+    settings = [*SETTINGS, *runs.scale.settings, *runs.scale.concurrent, *runs.settings, *given]
     settings.append("stop.steps=null")
     options = [f"{name}={value}" for name, value in runs.options.items()]
     trainer = ["trainer", runs.game, *common, "--preset", PRESET, "--threads", "1"]

@@ -56,12 +56,13 @@ SETTINGS = (
 """On top of the preset, at every scale: a network that trains within minutes on two cores, and
 weights kept for a learning curve. A stop half-way must not change the learning rate."""
 
-CONCURRENT = ("search.num_simulations=64", "fleet.pace_slack_s=0")
-"""On top of the scale, where games come in beside the training steps. A worker that plays thousands
-of games while the trainer starts up would teach it only what its first weights knew."""
-
 Show = Callable[[str, int, int], None]
 """Gets what is in flight, how much of it is done, and the total."""
+
+
+CONCURRENT = ("search.num_simulations=64", "fleet.pace_slack_s=0")
+"""Where games come in beside the training steps: a worker that plays thousands of them while the
+trainer starts up would teach it only what its first weights knew."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Scale:
     """Of each of two runs, on which their weights are compared."""
     throughput_s: float
     settings: tuple[str, ...]
+    concurrent: tuple[str, ...] = CONCURRENT
+    """On top of them, in the embedded run and the fleet."""
 
 
 QUICK = Scale(
@@ -233,7 +236,7 @@ class ValidationRuns:
             published.append(info.step)
 
         given = {name.replace(".", "__"): each for name, each in self.concurrent_settings().items()}
-        config = self.config(*CONCURRENT, **given)
+        config = self.config(*self.scale.concurrent, **given)
         run = self.train("embedded", config, Callbacks(on_step, on_version))
         return EmbeddedRun(run, losses, published)
 
