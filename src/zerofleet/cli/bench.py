@@ -30,6 +30,8 @@ def bench(
 
     train: where the time of a training run goes, for each game.
 
+    web: the dashboard: paging through 50,000 games, and training while 200 people watch.
+
     Example: zerofleet bench core --seconds 2 --no-record
     """
     script = BENCHMARKS / what / "run.py"
