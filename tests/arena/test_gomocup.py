@@ -115,8 +115,9 @@ def test_chatter_is_not_taken_for_a_move(tmp_path: Path, game: zf.games.Game) ->
 
 
 def test_an_engine_that_drops_immediate_input_gets_every_command(
-    tmp_path: Path, game: zf.games.Game
+    tmp_path: Path, game: zf.games.Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("zerofleet.arena.gomocup.PAUSE_S", 0.1)  # on a busy machine it reads late
     path = put_program(
         tmp_path,
         f"#!{sys.executable}",

@@ -207,7 +207,9 @@ def fleet(monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
 def test_train_passes_its_options_on_and_resumes_with_them(
     capsys: pytest.CaptureFixture[str], fleet: FakeFleet
 ) -> None:
-    first = "train connect4 --preset fast --run c4 --minutes 30 --device cpu --deterministic"
+    first = (
+        "train connect4 --preset fast --run c4 --minutes 30 --device cpu --deterministic --no-dash"
+    )
     ran = Ran(capsys, *first.split(), "--set", "search.num_simulations=64", "--seed", "7")
     assert (ran.status, ran.errors) == (0, "")
     assert ran.output.splitlines() == [
@@ -230,7 +232,8 @@ def test_train_passes_its_options_on_and_resumes_with_them(
     assert config.read(find("c4").config_path) == settings
     assert len(list((find("c4").folder / "tensorboard").iterdir())) == 1
 
-    ran = Ran(capsys, "train", "connect4", "--run", "c4", "--steps", "9", "--no-deterministic")
+    second = "train connect4 --run c4 --steps 9 --no-deterministic --no-dash"
+    ran = Ran(capsys, *second.split())
     assert ran.output.startswith(
         "runs/c4: stop.steps was None, is now 9\n"
         "runs/c4: run.deterministic was True, is now False\n"

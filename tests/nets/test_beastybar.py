@@ -120,9 +120,10 @@ def test_the_published_network_has_the_parameters_that_its_layers_say_and_the_pa
     assert sum(PARTS.values()) == network.num_parameters
 
     page = Path(__file__).parents[2] / "docs" / "experiments" / "beastybar-network.md"
+    section = page.read_text().partition("## The published network")[2].partition("\n## ")[0]
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in page.read_text().partition("## The published network")[2].splitlines()
+        for line in section.splitlines()
         if line.strip().startswith("|")
     ]
     counted = {cells[0]: cells[2:4] for cells in rows[2:]}

@@ -53,5 +53,5 @@ def dash(
     server = Server(host, port, run, [absolute(each) for each in game or []])
     for line in server.lines():
         say(line)
-    say(f"runs in {Path(runs_folder()).absolute()}; Ctrl-C ends")
+    say(f"runs in {Path(runs_folder()).absolute()}; Ctrl-C ends", flush=True)
     server.run()
