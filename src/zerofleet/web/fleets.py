@@ -4,11 +4,10 @@ import os
 import threading
 import time
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from zerofleet.bus import BusUnreachable
 from zerofleet.errors import ZerofleetError
-from zerofleet.fleet.fleet_status import FleetStatus
-from zerofleet.fleet.monitor import PULSE, FleetMonitor, FleetView, RoleView
 from zerofleet.runs.folder import REDIS, check_name, find, runs_folder
 from zerofleet.web.schema import (
     FleetAnswer,
@@ -17,6 +16,9 @@ from zerofleet.web.schema import (
     FleetTotal,
     FleetVersion,
 )
+
+if TYPE_CHECKING:
+    from zerofleet.fleet.monitor import FleetView, RoleView
 
 LOOK_S = 1.0
 WATCHED_S = 15.0
@@ -78,12 +80,14 @@ class Watch:
         return answer_of(self._run, self._view, self._reason)
 
     def _look(self) -> None:
-        # Imported here: they load redis.
-        from zerofleet.bus.redis import RedisBus
-        from zerofleet.fleet.local_redis import address_for
-
-        monitor = FleetMonitor()
         try:
+            # Imported here: they need the extra `fleet`.
+            from zerofleet.bus.redis import RedisBus
+            from zerofleet.fleet.fleet_status import FleetStatus
+            from zerofleet.fleet.local_redis import address_for
+            from zerofleet.fleet.monitor import FleetMonitor
+
+            monitor = FleetMonitor()
             with closing(RedisBus(address_for(self._run, None), self._run)) as bus:
                 while time.monotonic() - self._asked_s < WATCHED_S:
                     try:
@@ -93,6 +97,8 @@ class Watch:
                         self._reason = str(error)
                     self._first.set()
                     time.sleep(LOOK_S)
+        except ModuleNotFoundError as error:
+            self._view, self._reason = None, f"{error}; pip install 'zerofleet[fleet]'"
         except (ZerofleetError, OSError) as error:
             self._view, self._reason = None, str(error)
         finally:
@@ -119,7 +125,7 @@ def nothing(run: str, reason: str) -> FleetAnswer:
     )
 
 
-def answer_of(run: str, view: FleetView, reason: str) -> FleetAnswer:
+def answer_of(run: str, view: "FleetView", reason: str) -> FleetAnswer:
     status = view.status
     weights, pace, figures = status.weights, status.pace, status.figures
     return FleetAnswer(
@@ -153,7 +159,10 @@ def answer_of(run: str, view: FleetView, reason: str) -> FleetAnswer:
     )
 
 
-def role_of(view: RoleView) -> FleetRole:
+def role_of(view: "RoleView") -> FleetRole:
+    # Imported here: it needs the extra `fleet`, which is there where a fleet was seen.
+    from zerofleet.fleet.monitor import PULSE
+
     entry = view.entry
     counters = entry.counters
     version = counters.get("version")
