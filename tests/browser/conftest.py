@@ -43,8 +43,10 @@ def dash(runs: Path) -> Iterator[Dash]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
+    """Not for longer than a module: while it runs, no other test of the process can have an event
+    loop."""
     with chromium() as started:
         yield started
 
