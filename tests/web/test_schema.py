@@ -24,6 +24,8 @@ from zerofleet.web.server import Server
 
 NUM_EXAMPLES = 12
 """Of each operation."""
+TIMEOUT_S = 60
+"""Of a request, on a busy machine too."""
 UNLIMITED = Rate(burst=10**9, per_s=10**9)
 SEATS = [{"player": "human"}, {"player": "playout", "num_simulations": 2}]
 
@@ -59,7 +61,7 @@ def test_the_server_never_fails(unlimited: httpx.Client, play: str, label: str) 
     names = {"run": "ttt", "episode": "3", "play": play, "saved": "connect4-1"}
 
     def send(case: schemathesis.Case) -> None:
-        case.call_and_validate(base_url=base, checks=checks)
+        case.call_and_validate(base_url=base, checks=checks, timeout=TIMEOUT_S)
         for name in case.path_parameters or {}:
             case.path_parameters[name] = names[name]
         if isinstance(case.body, dict):
@@ -67,7 +69,7 @@ def test_the_server_never_fails(unlimited: httpx.Client, play: str, label: str) 
             case.body.update({name: each for name, each in bounds.items() if name in case.body})
             if "num_simulations" in case.body:
                 case.body["num_simulations"] = 2
-        case.call_and_validate(base_url=base, checks=checks)
+        case.call_and_validate(base_url=base, checks=checks, timeout=TIMEOUT_S)
 
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         draw = OPERATIONS[label].as_strategy(generation_mode=mode)
