@@ -31,6 +31,7 @@ import numpy as np
 
 import zerofleet as zf
 from zerofleet import config
+from zerofleet.arena.two_samples import t_quantile
 from zerofleet.games import Episode
 from zerofleet.replay.log import EpisodeLog
 from zerofleet.replay.segment import Entry
@@ -277,7 +278,7 @@ def compared(legs, name):
     errors = [
         statistics.stdev(each) / statistics.mean(each) / math.sqrt(len(each)) for each in (on, off)
     ]
-    half = 1.96 * ratio * math.hypot(*errors)
+    half = t_quantile(len(on) + len(off) - 2) * ratio * math.hypot(*errors)
     return {"ratio": ratio, "interval": [ratio - half, ratio + half]}
 
 
