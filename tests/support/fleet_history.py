@@ -27,6 +27,31 @@ class GameId(NamedTuple):
     spool_number: int
 
 
+def kept_folder(spool: Path) -> Path:
+    return spool.parent / f"{spool.name}-kept"
+
+
+def keep(path: Path, kept: Path) -> bool:
+    """Whether a file of a spool has a second link now, or had one already."""
+    link = kept / f"{path.parent.name}-{path.name}"
+    with suppress(FileExistsError, FileNotFoundError):
+        os.link(path, link)
+    return link.exists()
+
+
+def keep_before_deletion(spool: Path) -> None:
+    """Spool files that this process deletes get their second link first: on a busy machine a watch
+    may see them too late."""
+    kept, unlink = kept_folder(spool), Path.unlink
+
+    def keep_and_unlink(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".games":
+            keep(path, kept)
+        unlink(path, missing_ok)
+
+    Path.unlink = keep_and_unlink  # type: ignore[method-assign]
+
+
 class SpoolWatch:
     """Keeps every file of a spool by a second link, since workers delete what is confirmed.
 
@@ -35,7 +60,7 @@ class SpoolWatch:
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
-        self._kept = spool.parent / f"{spool.name}-kept"
+        self._kept = kept_folder(spool)
         self._kept.mkdir(parents=True)
         self._linked: set[Path] = set()
         self.missed: list[Path] = []
@@ -59,9 +84,7 @@ class SpoolWatch:
         if path in self._linked:
             return
         self._linked.add(path)
-        try:
-            os.link(path, self._kept / f"{path.parent.name}-{path.name}")
-        except FileNotFoundError:
+        if not keep(path, self._kept):
             self.missed.append(path)
 
     def spooled(self) -> set[GameId]:

@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from fleet_history import GameId, SpoolWatch, check_each_once, logged
+from fleet_history import GameId, SpoolWatch, check_each_once, keep_before_deletion, logged
 from redis_server import RedisServer
 
 from zerofleet.bus import RoleEntry
@@ -143,6 +143,7 @@ def _run_role(
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     os.environ.clear()
     os.environ.update(environment)
+    keep_before_deletion(Path(environment["ZEROFLEET_SPOOL"]))
     spoil()
     if executes:
         command = [sys.executable, "-m", "zerofleet", *arguments]

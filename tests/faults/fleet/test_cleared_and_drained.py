@@ -84,6 +84,6 @@ def test_a_worker_that_drains_while_redis_is_away_ends_in_time_and_keeps_its_spo
     fleet.server.start()
     trainer.resume()
     again = fleet.worker()
+    fleet.wait_for(lambda: "games of 1 earlier starts" in again.output, "what it drains")
     fleet.wait_for_games()
-    assert "games of 1 earlier starts" in again.output
     fleet.finish()
