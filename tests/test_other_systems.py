@@ -8,24 +8,13 @@ from pathlib import Path
 
 import pytest
 from tiny_runs import TINY_RUN
+from without_linux import WITHOUT_LINUX
 
 from zerofleet import cores
 from zerofleet.cli import doctor_findings
 
-WITHOUT_LINUX = """
-import os, select, signal, sys
-
-MISSING = {
-    os: "copy_file_range eventfd fdatasync getrandom memfd_create pidfd_open posix_fadvise "
-    "posix_fallocate sched_getaffinity sched_getparam sched_getscheduler sched_setaffinity "
-    "sched_setparam sched_setscheduler splice getxattr listxattr setxattr",
-    select: "epoll",
-    signal: "pidfd_send_signal sigtimedwait sigwaitinfo",
-}
-for module, names in MISSING.items():
-    for name in names.split():
-        if hasattr(module, name):
-            delattr(module, name)
+PROGRAM = f"""{WITHOUT_LINUX}
+import sys
 
 from zerofleet.cli import main
 
@@ -49,7 +38,7 @@ def test_a_command_works_where_calls_of_linux_are_missing(
     tmp_path: Path, command: list[str], printed: str
 ) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT_LINUX, *command],
+        [sys.executable, "-c", PROGRAM, *command],
         env={**os.environ, "ZEROFLEET_RUNS": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -7,22 +7,11 @@ from pathlib import Path
 
 from redis_server import needs_redis
 from tiny_runs import TINY_RUN
+from without_linux import WITHOUT_LINUX
 
 pytestmark = needs_redis
 
-WITHOUT_LINUX = """
-import os, select, signal
-
-MISSING = {
-    os: "copy_file_range eventfd fdatasync getrandom memfd_create pidfd_open posix_fadvise "
-    "posix_fallocate sched_getaffinity sched_setaffinity splice getxattr listxattr setxattr",
-    select: "epoll",
-    signal: "pidfd_send_signal sigtimedwait sigwaitinfo",
-}
-for module, names in MISSING.items():
-    for name in names.split():
-        if hasattr(module, name):
-            delattr(module, name)
+AT_START = f"""{WITHOUT_LINUX}
 with open(os.environ["ROLES_WITHOUT_LINUX"], "a") as file:
     file.write(str(os.getpid()) + "\\n")
 """
@@ -30,7 +19,7 @@ with open(os.environ["ROLES_WITHOUT_LINUX"], "a") as file:
 
 
 def test_a_local_fleet_trains_where_calls_of_linux_are_missing(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(WITHOUT_LINUX)
+    (tmp_path / "sitecustomize.py").write_text(AT_START)
     without = {"REDIS_URL", "REDIS_URL_FILE"}
     sets = [word for each in (*TINY_RUN, "stop.steps=20") for word in ("--set", each)]
     command = ["fleet", "local", "tictactoe", "--preset", "fast", "--run", "r", "--workers", "1"]

@@ -30,6 +30,16 @@ def evaluator(request):
     """Serves the network of seed 1 as version 40."""
     if request.param == "torch":
         return infer.TorchEvaluator(network_of(1), "cpu", version=40)
+    return served_by_onnx()
+
+
+@pytest.fixture
+def local():
+    """The network of seed 1 as version 40, by ONNX Runtime."""
+    return served_by_onnx()
+
+
+def served_by_onnx():
     network = network_of(1)
     return infer.OnnxEvaluator(exported(network.spec), network.state_dict(), version=40)
 

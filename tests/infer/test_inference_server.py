@@ -10,7 +10,6 @@ import pytest
 from inference_servers import PATIENCE_S, Serving, asking, raw_socket
 
 import zerofleet as zf
-from zerofleet import infer
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.infer.sockets import ServerSocket, make_key_files, read_key
 from zerofleet.infer.wire import (
@@ -23,17 +22,9 @@ from zerofleet.infer.wire import (
     decode_answer,
     encode_request,
 )
-from zerofleet.nets.onnx import exported
 
 GAME = zf.games.get("connect4")
 WIRE = WireGame.of(GAME, "run-1")
-
-
-@pytest.fixture
-def local(make_network):
-    """The network of seed 1, as version 40."""
-    network = make_network(1)
-    return infer.OnnxEvaluator(exported(network.spec), network.state_dict(), version=40)
 
 
 def test_answers_are_the_local_evaluators_within_half_precision(local, observations_BN):

@@ -25,12 +25,6 @@ GAME = zf.games.get("connect4")
 WIRE = WireGame.of(GAME, "run-1")
 
 
-@pytest.fixture
-def local(make_network):
-    network = make_network(1)
-    return infer.OnnxEvaluator(exported(network.spec), network.state_dict(), version=40)
-
-
 def pipeline_of(remote, num_streams=2, num_rows=8):
     return remote.pipeline(num_streams, lambda slot: all_asked(num_rows, WIRE))
 

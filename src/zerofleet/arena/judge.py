@@ -28,6 +28,7 @@ from zerofleet.arena.turns import Turn
 from zerofleet.cores import num_cores
 from zerofleet.errors import BadText
 from zerofleet.games import Game, Position, get
+from zerofleet.games.record import turn_text
 
 EQUITY_SCALE = 500
 """The error rate is the mean equity loss times this, the usual scale in backgammon."""
@@ -151,19 +152,10 @@ def judge_decision(gnubg: Gnubg, decision: Decision) -> JudgedDecision:
     return JudgedDecision(
         game_number=decision.game_number,
         position=position.to_text(),
-        chosen=turn_text(position, chosen),
-        best=turn_text(position, best),
+        chosen=turn_text(position, chosen.actions),
+        best=turn_text(position, best.actions),
         equity_lost=equity_lost,
     )
-
-
-def turn_text(position: Position, turn: Turn) -> str:
-    at = position.copy()
-    texts = []
-    for action in turn.actions:
-        texts.append(at.action_text(action))
-        at.play(action)
-    return " ".join(texts)
 
 
 # ---- the sample

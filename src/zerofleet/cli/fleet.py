@@ -70,9 +70,9 @@ def local(
     """Start a whole fleet on this machine.
 
     It has a trainer, workers, a rater, and Redis unless one is given. Each is a separate process;
-    lines of output begin with the role's name. The cores are divided as
-    in `zerofleet train`. Ctrl-C, or the end of the run, stops them all. Workers on other machines
-    can join through a Redis that they reach.
+    lines of output begin with the role's name. The cores are divided as in `zerofleet train`.
+    Ctrl-C, or the end of the run, stops them all. Workers on other machines can join through a
+    Redis that they reach.
 
     Example: zerofleet fleet local connect4 --preset fast --run c4 --minutes 10
     """

@@ -74,8 +74,8 @@ def inference(
     """Evaluate leaves for the workers of a fleet.
 
     It serves workers that are started with `--evaluator remote`. Start one per GPU, or per machine
-    without one. Requests of all workers are merged into batches;
-    new weights are loaded between two of them. Workers find their servers through Redis.
+    without one. Requests of all workers are merged into batches; new weights are loaded between two
+    of them. Workers find their servers through Redis.
 
     Example: zerofleet inference --run c4 --device cuda:0 --redis redis://127.0.0.1:6379
     """

@@ -6,6 +6,7 @@ from zerofleet._core import CHANCE, OVER
 from zerofleet.arena.turns import turns
 from zerofleet.cli import play_backgammon
 from zerofleet.games import Position, beastybar
+from zerofleet.games.record import turn_text
 from zerofleet.search import Analysis
 
 TURNS_LISTED = 24
@@ -98,16 +99,6 @@ def legal_text(position: Position, most: int) -> str:
     if len(texts) <= most:
         return f"legal: {', '.join(texts)}"
     return f"legal: {', '.join(texts[:MOVES_SHOWN])} and more ({len(texts)}); moves lists them"
-
-
-def turn_text(position: Position, actions: tuple[int, ...]) -> str:
-    """A turn in its usual notation: 8/5 6/5."""
-    texts = []
-    position = position.copy()
-    for action in actions:
-        texts.append(position.action_text(action))
-        position.play(action)
-    return " ".join(texts)
 
 
 # ---- analysis

@@ -21,11 +21,11 @@ from zerofleet.cli.arguments import (
     records_of,
 )
 from zerofleet.cli.output import print_table
-from zerofleet.cli.play_pictures import turn_text
 from zerofleet.cli.progress import progress_of
 from zerofleet.errors import BadText
 from zerofleet.games import GameRecord
 from zerofleet.games.formats.text import SEATS
+from zerofleet.games.record import turn_text
 from zerofleet.printing import say
 
 LINE_SHOWN = 6

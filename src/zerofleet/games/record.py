@@ -64,6 +64,16 @@ def actions_of_turn(position: Position, text: str) -> tuple[int, ...]:
     return actions
 
 
+def turn_text(position: Position, actions: Iterable[int]) -> str:
+    """A turn in its usual notation: 8/5 6/5."""
+    texts = []
+    position = position.copy()
+    for action in actions:
+        texts.append(position.action_text(action))
+        position.play(action)
+    return " ".join(texts)
+
+
 def actions_between(position: Position, wanted: Position) -> tuple[int, ...] | None:
     """The actions of the player to move from one position to another; None if unreachable."""
     for action in position.legal_actions():

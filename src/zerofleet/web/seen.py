@@ -11,6 +11,7 @@ from zerofleet._core import CHANCE, OVER
 from zerofleet.arena.turns import turns as turns_from
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Position, beastybar
+from zerofleet.games.record import turn_text
 from zerofleet.web.play_schema import (
     BackgammonSeen,
     BeastyBarSeen,
@@ -110,15 +111,6 @@ def legal_turns(position: Position) -> list[LegalTurn] | None:
         LegalTurn(actions=list(turn.actions), text=turn_text(position, turn.actions))
         for turn in turns_from(position)
     ]
-
-
-def turn_text(position: Position, actions: Sequence[int]) -> str:
-    texts = []
-    position = position.copy()
-    for action in actions:
-        texts.append(position.action_text(action))
-        position.play(action)
-    return " ".join(texts)
 
 
 def steps(position: Position, action: int) -> list[Step]:
