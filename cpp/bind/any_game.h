@@ -18,6 +18,7 @@
 #include "search/evaluators.h"
 #include "search/search.h"
 #include "selfplay/group.h"
+#include "selfplay/recheck.h"
 
 namespace zf {
 
@@ -62,23 +63,37 @@ class AnyCheck {
     virtual const std::string& where() const = 0;
 };
 
-// One search; see search/search.h.
-class AnySearch {
+// Something that is searched a leaf at a time.
+class AnyLeaves {
   public:
-    virtual ~AnySearch() = default;
-    // The root must be of the game that made this search; an error where its game is over.
-    virtual Result<void> begin(const AnyPosition& root, const SearchOptions& options,
-                               uint64_t seed) = 0;
+    virtual ~AnyLeaves() = default;
     virtual bool finished() const = 0;
-    virtual bool solved() const = 0;
-    virtual void stop() = 0;
     // Writes a leaf's observation and returns its slot, or -1.
     virtual int gather(uint8_t* observation) = 0;
     // Precondition: the slot is in flight. False if a number in the evaluation is not finite.
     virtual bool absorb(int slot, const Evaluation& evaluation) = 0;
     // Searches with an evaluator of the core for at most so many leaves.
     virtual void run(CoreEvaluator& evaluator, int num_leaves) = 0;
+};
+
+// One search; see search/search.h.
+class AnySearch : public AnyLeaves {
+  public:
+    // The root must be of the game that made this search; an error where its game is over.
+    virtual Result<void> begin(const AnyPosition& root, const SearchOptions& options,
+                               uint64_t seed) = 0;
+    virtual bool solved() const = 0;
+    virtual void stop() = 0;
     virtual RootResult result() = 0;
+};
+
+// One event of an episode, searched again; see selfplay/recheck.h.
+class AnyRecheck : public AnyLeaves {
+  public:
+    // An error where the event was not searched. Precondition: check_derived allowed the episode.
+    virtual Result<void> begin(const Episode& episode, size_t number) = 0;
+    // Precondition: finished, and not called before.
+    virtual Event event() = 0;
 };
 
 // Results of games between random players.
@@ -116,6 +131,11 @@ class AnyGame {
                                                  std::shared_ptr<EvaluationCache> cache,
                                                  uint32_t number, uint32_t num_groups,
                                                  uint32_t num_games) const = 0;
+    // Episodes of such self-play; see selfplay/recheck.h.
+    virtual Result<void> check_derived(const Episode& episode,
+                                       const SelfPlayOptions& options) const = 0;
+    virtual Result<std::unique_ptr<AnyRecheck>> make_recheck(
+        const SelfPlayOptions& options) const = 0;
     // The episode of new_position(seed) and the actions and chance outcomes played since. The game
     // must be over, or at max_plies.
     virtual Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const = 0;

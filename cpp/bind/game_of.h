@@ -106,15 +106,26 @@ class CheckOf final : public AnyCheck {
 template <Game P>
 class SearchOf final : public AnySearch {
   public:
-    explicit SearchOf(std::shared_ptr<const Facts> facts)
-        : facts_(std::move(facts)), search_(*facts_), observation_(facts_->observation_bytes) {}
+    // `make_solver` may be null: the game has no solver that a search could ask.
+    SearchOf(std::shared_ptr<const Facts> facts, const typename P::Options& options,
+             MakeLeafSolver<P> make_solver)
+        : facts_(std::move(facts)),
+          options_(options),
+          make_solver_(make_solver),
+          search_(*facts_),
+          observation_(facts_->observation_bytes) {}
 
     Result<void> begin(const AnyPosition& root, const SearchOptions& options,
                        uint64_t seed) override {
         if (root.to_move() == kOver)
             return Error{Error::Kind::illegal,
                          "the game is over: there is nothing to search (" + facts_->name + ")"};
+        if (options.use_endgame_solver && !make_solver_)
+            return Error{Error::Kind::unsupported,
+                         facts_->name + " has no solver that a search could ask"};
         const P& position = static_cast<const PositionOf<P>&>(root).position();
+        solver_ = options.use_endgame_solver ? make_solver_(options_) : nullptr;
+        search_.use_solver(solver_.get());
         search_.begin(position, options, seed, 0, nullptr);
         return {};
     }
@@ -137,15 +148,61 @@ class SearchOf final : public AnySearch {
 
   private:
     std::shared_ptr<const Facts> facts_;
+    typename P::Options options_;
+    MakeLeafSolver<P> make_solver_;
+    std::unique_ptr<LeafSolver<P>> solver_;  // null: not asked for
     Search<P> search_;
     std::vector<uint8_t> observation_;
 };
 
 template <Game P>
+class RecheckOf final : public AnyRecheck {
+  public:
+    RecheckOf(const typename P::Options& game_options, const OptionValues& option_values,
+              std::shared_ptr<const Facts> facts, const SelfPlayOptions& options)
+        : facts_(std::move(facts)),
+          recheck_(game_options, option_values, *facts_, options),
+          observation_(facts_->observation_bytes) {}
+
+    Result<void> begin(const Episode& episode, size_t number) override {
+        in_flight_ = false;
+        return recheck_.begin(episode, number);
+    }
+    bool finished() const override { return recheck_.finished(); }
+    int gather(uint8_t* observation) override {
+        if (in_flight_ || !recheck_.gather(observation)) return -1;
+        in_flight_ = true;
+        return 0;
+    }
+    bool absorb(int, const Evaluation& evaluation) override {
+        if (!recheck_.absorb(evaluation)) return false;
+        in_flight_ = false;
+        return true;
+    }
+    void run(CoreEvaluator& evaluator, int num_leaves) override {
+        for (int i = 0; i < num_leaves && !recheck_.finished(); ++i)
+            if (recheck_.gather(observation_.data()))
+                recheck_.absorb(evaluator.evaluate(recheck_.leaf_position(),
+                                                   recheck_.leaf_observer(), observation_));
+    }
+    Event event() override { return recheck_.event(); }
+
+  private:
+    std::shared_ptr<const Facts> facts_;
+    Recheck<P> recheck_;
+    std::vector<uint8_t> observation_;
+    bool in_flight_ = false;  // one leaf at a time
+};
+
+template <Game P>
 class GameOf final : public AnyGame {
   public:
-    GameOf(const typename P::Options& options, OptionValues values)
-        : AnyGame(P::facts(options), std::move(values)), options_(options) {}
+    // `make_solver` may be null: the game has no solver that a search could ask.
+    GameOf(const typename P::Options& options, OptionValues values,
+           MakeLeafSolver<P> make_solver = nullptr)
+        : AnyGame(P::facts(options), std::move(values)),
+          options_(options),
+          make_solver_(make_solver) {}
 
     std::unique_ptr<AnyPosition> new_position(uint64_t seed) const override {
         Rng rng(seed);
@@ -166,7 +223,7 @@ class GameOf final : public AnyGame {
         return std::make_unique<CheckOf<P>>(options_, seed);
     }
     std::unique_ptr<AnySearch> make_search() const override {
-        return std::make_unique<SearchOf<P>>(shared_facts());
+        return std::make_unique<SearchOf<P>>(shared_facts(), options_, make_solver_);
     }
     RandomGames random_games(int64_t num_games, uint64_t seed) const override {
         RandomGames games;
@@ -203,6 +260,17 @@ class GameOf final : public AnyGame {
                                          uint32_t num_groups, uint32_t num_games) const override {
         return std::make_unique<Group<P>>(options_, this->options(), facts(), options,
                                           std::move(cache), number, num_groups, num_games);
+    }
+    Result<void> check_derived(const Episode& episode,
+                               const SelfPlayOptions& options) const override {
+        if (const auto fault = fault_of_options(episode)) return *fault;
+        return zf::check_derived<P>(episode, options_, this->options(), facts(), options);
+    }
+    Result<std::unique_ptr<AnyRecheck>> make_recheck(
+        const SelfPlayOptions& options) const override {
+        if (const auto able = check_searchable_again(options, facts()); !able) return able.error();
+        return std::unique_ptr<AnyRecheck>(
+            std::make_unique<RecheckOf<P>>(options_, this->options(), shared_facts(), options));
     }
     Result<Episode> record(uint64_t seed, std::span<const int64_t> ids) const override {
         Rng rng(seed);
@@ -261,9 +329,10 @@ class GameOf final : public AnyGame {
     }
 
     typename P::Options options_;
+    MakeLeafSolver<P> make_solver_;
 };
 
-template <Game P>
+template <Game P, MakeLeafSolver<P> make_solver = nullptr>
 GameEntry game_entry() {
     const std::vector<OptionSpec> specs = P::option_specs();
     const auto options = P::parse_options(default_options(specs));
@@ -271,7 +340,8 @@ GameEntry game_entry() {
             [](const OptionValues& values) -> Result<std::unique_ptr<AnyGame>> {
                 const auto options = P::parse_options(values);
                 if (!options) return options.error();
-                return std::unique_ptr<AnyGame>(std::make_unique<GameOf<P>>(*options, values));
+                return std::unique_ptr<AnyGame>(
+                    std::make_unique<GameOf<P>>(*options, values, make_solver));
             }};
 }
 

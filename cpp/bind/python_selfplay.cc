@@ -5,9 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "bind/python_arrays.h"
 #include "bind/python_game.h"
 #include "bind/python_settings.h"
+#include "bind/search_batch.h"
 #include "bind/selfplay.h"
 
 namespace nb = nanobind;
@@ -19,23 +22,39 @@ namespace {
 // Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes.
 using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+SelfPlayOptions selfplay_options(const Settings& settings, uint64_t seed, uint64_t worker,
+                                 uint64_t version) {
+    SelfPlayOptions options;
+    options.seed = seed;
+    options.worker = worker;
+    options.version = version;
+    for (const auto& [name, value] : settings)
+        value_or_raise(set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
+    return options;
+}
+
+void require_shape(const std::string& name, const Rows& rows, size_t num_rows, size_t num_columns) {
+    if (rows.shape(0) == num_rows && rows.shape(1) == num_columns) return;
+    raise({Error::Kind::bad_text, name + " must have the shape [" + std::to_string(num_rows) +
+                                      ", " + std::to_string(num_columns) + "], got [" +
+                                      std::to_string(rows.shape(0)) + ", " +
+                                      std::to_string(rows.shape(1)) + "]"});
+}
+
 class PySelfPlay {
   public:
     PySelfPlay(const PyGame& game, Settings settings, uint32_t num_groups, uint32_t games_per_group,
                uint32_t num_threads, const std::optional<std::string>& evaluator, uint64_t seed,
-               uint64_t worker, std::shared_ptr<EvaluationCache> cache, uint64_t version)
+               uint64_t worker, std::shared_ptr<EvaluationCache> cache, uint64_t version,
+               uint64_t first_sequence, uint64_t num_games)
         : game_(game), answers_(num_groups), num_rows_(num_groups) {
         if (game.custom_class.is_valid() && num_threads > 0)
             raise({Error::Kind::unsupported,
                    "a game written in Python cannot be played by threads of the core; num_threads "
                    "must be 0"});
-        SelfPlayOptions options;
-        options.seed = seed;
-        options.worker = worker;
-        options.version = version;
-        for (const auto& [name, value] : settings)
-            value_or_raise(
-                set_selfplay_setting(options, nb::str(name).c_str(), setting_value(value)));
+        SelfPlayOptions options = selfplay_options(settings, seed, worker, version);
+        options.first_sequence = first_sequence;
+        options.num_games = num_games;
         driver_ =
             value_or_raise(make_driver(*game.core, options, kind_or_raise(evaluator),
                                        std::move(cache), num_groups, games_per_group, num_threads));
@@ -87,6 +106,7 @@ class PySelfPlay {
     }
 
     SelfPlayCounts counts() { return driver_->counts(); }
+    bool finished() { return driver_->finished(); }
 
     void stop() {
         const nb::gil_scoped_release unlocked;
@@ -101,20 +121,66 @@ class PySelfPlay {
         raise({Error::Kind::bad_text, fault});
     }
 
-    static void require_shape(const std::string& name, const Rows& rows, size_t num_rows,
-                              size_t num_columns) {
-        if (rows.shape(0) == num_rows && rows.shape(1) == num_columns) return;
-        raise({Error::Kind::bad_text, name + " must have the shape [" + std::to_string(num_rows) +
-                                          ", " + std::to_string(num_columns) + "], got [" +
-                                          std::to_string(rows.shape(0)) + ", " +
-                                          std::to_string(rows.shape(1)) + "]"});
-    }
-
     PyGame game_;
     // Held until the group returns: the threads read them.
     std::vector<std::optional<std::pair<Rows, Rows>>> answers_;
     std::vector<uint32_t> num_rows_;  // of each group's last batch
     std::unique_ptr<Driver> driver_;  // last, so that its threads end before what they read goes
+};
+
+// Decisions of one episode, searched again; see bind/search_batch.h.
+class PyRecheck {
+  public:
+    PyRecheck(const PyGame& game, Settings settings, const std::optional<std::string>& evaluator,
+              uint64_t seed, uint64_t worker, uint64_t version, const Episode& episode,
+              const std::vector<uint32_t>& events)
+        : game_(game), rechecks_(*game.core, kind_or_raise(evaluator)) {
+        const SelfPlayOptions options = selfplay_options(settings, seed, worker, version);
+        value_or_raise(check_selfplay(options, game.core->facts()));
+        value_or_raise(
+            game_.run_unlocked([&] { return rechecks_.begin(episode, options, events); }));
+    }
+
+    PyRecheck(const PyRecheck&) = delete;
+    PyRecheck& operator=(const PyRecheck&) = delete;
+
+    bool finished() const { return rechecks_.finished(); }
+
+    void run(int num_leaves) {
+        if (!rechecks_.evaluates_itself())
+            raise({Error::Kind::illegal, "these searches have no evaluator of the core"});
+        game_.run_unlocked([&] { rechecks_.run(num_leaves); });
+    }
+
+    NumpyArray<uint8_t, 2> gather() {
+        if (rechecks_.num_in_flight() > 0)
+            raise({Error::Kind::illegal, "the last leaves still wait for absorb"});
+        std::vector<uint8_t> rows_BN = game_.run_unlocked([&] { return rechecks_.gather(); });
+        return to_numpy<2>(std::move(rows_BN), {rechecks_.num_in_flight(),
+                                                size_t(rechecks_.facts().observation_bytes)});
+    }
+
+    void absorb(Rows policy_logits_BA, Rows outcomes_observer_BO) {
+        const size_t num_rows = rechecks_.num_in_flight();
+        const Facts& facts = rechecks_.facts();
+        require_shape("policy_logits", policy_logits_BA, num_rows, facts.num_actions);
+        require_shape("outcomes", outcomes_observer_BO, num_rows, facts.outcomes.size());
+        value_or_raise(game_.run_unlocked([&] {
+            return rechecks_.absorb(policy_logits_BA.data(), outcomes_observer_BO.data());
+        }));
+    }
+
+    nb::bytes episode() {
+        if (!rechecks_.finished() || std::exchange(given_, true))
+            raise({Error::Kind::illegal, "the episode is given once, when all have finished"});
+        const std::vector<uint8_t> bytes = rechecks_.episode();
+        return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+
+  private:
+    PyGame game_;
+    RecheckBatch rechecks_;
+    bool given_ = false;
 };
 
 }  // namespace
@@ -145,12 +211,13 @@ void bind_selfplay(nb::module_& m) {
                            "Groups of games over threads; zerofleet.selfplay runs it.")
         .def(nb::init<const PyGame&, Settings, uint32_t, uint32_t, uint32_t,
                       const std::optional<std::string>&, uint64_t, uint64_t,
-                      std::shared_ptr<EvaluationCache>, uint64_t>(),
+                      std::shared_ptr<EvaluationCache>, uint64_t, uint64_t, uint64_t>(),
              "game"_a, "settings"_a, "num_groups"_a, "games_per_group"_a, "num_threads"_a,
              "evaluator"_a.none(), "seed"_a, "worker"_a, "cache"_a.none() = nb::none(),
-             "version"_a = 0,
+             "version"_a = 0, "first_sequence"_a = 0, "num_games"_a = 0,
              "Without a shared cache it creates one of `cache_bytes`. `version` is that of the "
-             "weights that evaluate first.")
+             "weights that evaluate first. Games are numbered from first_sequence on; after "
+             "num_games of them it has finished (0: never).")
         .def("next_batch", &PySelfPlay::next_batch, "timeout_s"_a,
              "(group, observations) to evaluate, or None after the timeout. The observations are a "
              "view into the driver's memory, valid until `submit`.")
@@ -165,8 +232,32 @@ void bind_selfplay(nb::module_& m) {
              "The games finished since the last call, each as bytes.")
         .def("wait_for_episodes", &PySelfPlay::wait_for_episodes, "count"_a, "timeout_s"_a)
         .def("counts", &PySelfPlay::counts)
+        .def_prop_ro("finished", &PySelfPlay::finished,
+                     "Whether all games are over; their episodes may still wait to be taken.")
         .def("stop", &PySelfPlay::stop,
              "Ends the threads; games in flight are dropped, finished ones can still be taken.");
+
+    nb::class_<PyRecheck>(
+        m, "Recheck",
+        "Events of an episode, searched again as SelfPlay with the same settings, "
+        "seed, worker and version searched them.")
+        .def(nb::init<const PyGame&, Settings, const std::optional<std::string>&, uint64_t,
+                      uint64_t, uint64_t, const Episode&, const std::vector<uint32_t>&>(),
+             "game"_a, "settings"_a, "evaluator"_a.none(), "seed"_a, "worker"_a, "version"_a,
+             "episode"_a, "events"_a,
+             "An error where the rules do not allow the episode, or what needs no search is not "
+             "what the seed and the settings give: the deal, chance outcomes, forced actions, "
+             "kinds of search, versions. `events` are numbers of events with a search.")
+        .def_prop_ro("finished", &PyRecheck::finished, "Whether all are.")
+        .def("run", &PyRecheck::run, "num_leaves"_a,
+             "Searches with the core's evaluator for at most so many leaves of each.")
+        .def("gather", &PyRecheck::gather,
+             "The observations of the next leaves, [B, N]; call again if there is none.")
+        .def("absorb", &PyRecheck::absorb, "policy_logits"_a.noconvert(), "outcomes"_a.noconvert(),
+             "Takes the evaluations of those leaves: [B, A] and [B, O].")
+        .def("episode", &PyRecheck::episode,
+             "The episode with those events as the searches give them: the same bytes if all "
+             "agree.");
 }
 
 }  // namespace zf

@@ -1,4 +1,5 @@
-// Searches of one game with the same settings: what Python and WebAssembly hold of a search.
+// Searches of one game with the same settings, and decisions of an episode searched again: what
+// Python and WebAssembly hold of a search.
 #pragma once
 
 #include <algorithm>
@@ -9,48 +10,28 @@
 
 namespace zf {
 
-// The result of each search is independent of the others. Shapes: B leaves in a batch, N bytes of
-// an observation, A actions, O outcomes.
-class SearchBatch {
+// Leaves of several searches, evaluated together; the result of each is independent of the others.
+// Shapes: B leaves in a batch, N bytes of an observation, A actions, O outcomes.
+class LeafBatches {
   public:
-    // With an evaluator of the core, `run` searches; else callers evaluate what they gather.
-    // `game` must outlive the calls of `add`.
-    SearchBatch(const AnyGame& game, const SearchOptions& options,
-                std::optional<EvaluatorKind> evaluator)
-        : game_(&game), facts_(game.shared_facts()), options_(options), kind_(evaluator) {}
-
-    // Begins a search; an error where the game is over. The root must be of the same game.
-    Result<void> add(const AnyPosition& root, uint64_t seed) {
-        auto search = game_->make_search();
-        if (const Result<void> begun = search->begin(root, options_, seed); !begun) return begun;
-        searches_.push_back(std::move(search));
-        if (kind_) evaluators_.emplace_back(*kind_, *facts_, seed);
-        return {};
-    }
-
     const Facts& facts() const { return *facts_; }
     bool finished() const {
-        return std::all_of(searches_.begin(), searches_.end(),
-                           [](const auto& search) { return search->finished(); });
+        return std::all_of(sources_.begin(), sources_.end(),
+                           [](const AnyLeaves* source) { return source->finished(); });
     }
     bool evaluates_itself() const { return kind_.has_value(); }
     size_t num_in_flight() const { return leaves_in_flight_.size(); }
 
-    void stop(bool only_solved) {
-        for (const auto& search : searches_)
-            if (!only_solved || search->solved()) search->stop();
-    }
-
     // At most so many leaves of each search. Precondition: evaluates_itself.
     void run(int num_leaves) {
-        for (size_t i = 0; i < searches_.size(); ++i) searches_[i]->run(evaluators_[i], num_leaves);
+        for (size_t i = 0; i < sources_.size(); ++i) sources_[i]->run(evaluators_[i], num_leaves);
     }
 
     // The observations of the next leaves: [B, N]. Precondition: none in flight.
     std::vector<uint8_t> gather() {
         const size_t num_bytes = facts_->observation_bytes;
         std::vector<uint8_t> rows_BN;
-        for (const auto& search : searches_) gather_from(*search, rows_BN, num_bytes);
+        for (AnyLeaves* source : sources_) gather_from(*source, rows_BN, num_bytes);
         rows_BN.resize(leaves_in_flight_.size() * num_bytes);
         return rows_BN;
     }
@@ -60,10 +41,10 @@ class SearchBatch {
     Result<void> absorb(const float* policy_logits_BA, const float* outcomes_observer_BO) {
         size_t row = 0;
         for (; row < leaves_in_flight_.size(); ++row) {
-            const auto& [search, slot] = leaves_in_flight_[row];
+            const auto& [source, slot] = leaves_in_flight_[row];
             const Evaluation answer{policy_logits_BA + row * facts_->num_actions,
                                     outcomes_observer_BO + row * facts_->outcomes.size()};
-            if (!search->absorb(slot, answer)) break;
+            if (!source->absorb(slot, answer)) break;
         }
         const bool all = row == leaves_in_flight_.size();
         leaves_in_flight_.erase(leaves_in_flight_.begin(), leaves_in_flight_.begin() + row);
@@ -74,6 +55,57 @@ class SearchBatch {
                          "policy_logits of legal actions"};
     }
 
+  protected:
+    // With an evaluator of the core, `run` searches; else callers evaluate what they gather.
+    LeafBatches(std::shared_ptr<const Facts> facts, std::optional<EvaluatorKind> evaluator)
+        : facts_(std::move(facts)), kind_(evaluator) {}
+    ~LeafBatches() = default;
+
+    // The source must live as long as this. `seed` is for an evaluator of the core.
+    void add_source(AnyLeaves& source, uint64_t seed) {
+        sources_.push_back(&source);
+        if (kind_) evaluators_.emplace_back(*kind_, *facts_, seed);
+    }
+
+  private:
+    // Adds the next leaves; keeps room for one row more than there are leaves.
+    void gather_from(AnyLeaves& source, std::vector<uint8_t>& rows_BN, size_t num_bytes) {
+        for (;;) {
+            rows_BN.resize((leaves_in_flight_.size() + 1) * num_bytes);
+            const int slot = source.gather(&rows_BN[leaves_in_flight_.size() * num_bytes]);
+            if (slot < 0) return;
+            leaves_in_flight_.emplace_back(&source, slot);
+        }
+    }
+
+    std::shared_ptr<const Facts> facts_;
+    std::optional<EvaluatorKind> kind_;
+    std::vector<AnyLeaves*> sources_;
+    std::vector<CoreEvaluator> evaluators_;                     // one for each search, or none
+    std::vector<std::pair<AnyLeaves*, int>> leaves_in_flight_;  // of the last gather
+};
+
+class SearchBatch final : public LeafBatches {
+  public:
+    // `game` must outlive the calls of `add`.
+    SearchBatch(const AnyGame& game, const SearchOptions& options,
+                std::optional<EvaluatorKind> evaluator)
+        : LeafBatches(game.shared_facts(), evaluator), game_(&game), options_(options) {}
+
+    // Begins a search; an error where the game is over. The root must be of the same game.
+    Result<void> add(const AnyPosition& root, uint64_t seed) {
+        auto search = game_->make_search();
+        if (const Result<void> begun = search->begin(root, options_, seed); !begun) return begun;
+        add_source(*search, seed);
+        searches_.push_back(std::move(search));
+        return {};
+    }
+
+    void stop(bool only_solved) {
+        for (const auto& search : searches_)
+            if (!only_solved || search->solved()) search->stop();
+    }
+
     std::vector<RootResult> results() {
         std::vector<RootResult> results;
         for (const auto& search : searches_) results.push_back(search->result());
@@ -81,23 +113,44 @@ class SearchBatch {
     }
 
   private:
-    // Adds the search's next leaves; keeps room for one row more than there are leaves.
-    void gather_from(AnySearch& search, std::vector<uint8_t>& rows_BN, size_t num_bytes) {
-        for (;;) {
-            rows_BN.resize((leaves_in_flight_.size() + 1) * num_bytes);
-            const int slot = search.gather(&rows_BN[leaves_in_flight_.size() * num_bytes]);
-            if (slot < 0) return;
-            leaves_in_flight_.emplace_back(&search, slot);
+    const AnyGame* game_;
+    SearchOptions options_;
+    std::vector<std::unique_ptr<AnySearch>> searches_;
+};
+
+// Events of one episode of self-play with these options, searched again.
+class RecheckBatch final : public LeafBatches {
+  public:
+    RecheckBatch(const AnyGame& game, std::optional<EvaluatorKind> evaluator)
+        : LeafBatches(game.shared_facts(), evaluator), game_(&game) {}
+
+    // An error where the episode cannot be of these options, whatever the searches found.
+    // Precondition: called once, first.
+    Result<void> begin(Episode episode, const SelfPlayOptions& options,
+                       std::span<const uint32_t> events) {
+        if (const auto derived = game_->check_derived(episode, options); !derived) return derived;
+        episode_ = std::move(episode);
+        for (const uint32_t number : events) {
+            auto recheck = game_->make_recheck(options);
+            if (!recheck) return recheck.error();
+            if (const auto begun = (*recheck)->begin(episode_, number); !begun) return begun;
+            add_source(**recheck, options.seed);
+            rechecks_.emplace_back(number, std::move(*recheck));
         }
+        return {};
     }
 
+    // The episode with those events as the searches give them: the same bytes if all agree.
+    // Precondition: finished, and not called before.
+    std::vector<uint8_t> episode() {
+        for (const auto& [number, recheck] : rechecks_) episode_.events[number] = recheck->event();
+        return encode(episode_);
+    }
+
+  private:
     const AnyGame* game_;
-    std::shared_ptr<const Facts> facts_;
-    SearchOptions options_;
-    std::optional<EvaluatorKind> kind_;
-    std::vector<std::unique_ptr<AnySearch>> searches_;
-    std::vector<CoreEvaluator> evaluators_;                     // one for each search, or none
-    std::vector<std::pair<AnySearch*, int>> leaves_in_flight_;  // of the last gather
+    Episode episode_;
+    std::vector<std::pair<uint32_t, std::unique_ptr<AnyRecheck>>> rechecks_;
 };
 
 }  // namespace zf

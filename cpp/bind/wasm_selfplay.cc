@@ -73,17 +73,20 @@ using namespace zf::wasm;
 extern "C" {
 
 // Starts groups of games. The settings are JSON; without an evaluator of the core (an empty name)
-// the caller evaluates. `version` is that of the weights that evaluate first.
+// the caller evaluates. `version` is that of the weights that evaluate first. Games are numbered
+// from first_sequence on; after num_games of them it has finished (0: never).
 [[clang::export_name("zf_selfplay_new")]] int32_t zf_selfplay_new(
     int32_t game, const char* settings, uint32_t settings_length, const char* evaluator,
     uint32_t evaluator_length, uint32_t num_groups, uint32_t games_per_group, uint64_t seed,
-    uint64_t worker, uint64_t version) {
+    uint64_t worker, uint64_t version, uint64_t first_sequence, uint64_t num_games) {
     const HeldGame* held_game = games().find(game);
     if (!held_game) return kFailed;
     SelfPlayOptions options;
     options.seed = seed;
     options.worker = worker;
     options.version = version;
+    options.first_sequence = first_sequence;
+    options.num_games = num_games;
     const Result<void> set = read_selfplay_settings({settings, settings_length}, options);
     if (!set) return fail(set.error());
     const auto kind = optional_evaluator({evaluator, evaluator_length});
@@ -103,7 +106,7 @@ extern "C" {
 }
 
 // Returns the group whose leaves are to be evaluated; the answer is their observations, [B, N],
-// until they are submitted. kNoBatch if there is none now: call again.
+// until they are submitted. kNoBatch if there is none now: call again unless it has finished.
 [[clang::export_name("zf_selfplay_next")]] int32_t zf_selfplay_next(int32_t selfplay) {
     HeldSelfPlay* held = selfplays().find(selfplay);
     if (!held) return kFailed;
@@ -160,10 +163,17 @@ extern "C" {
     if (!held) return kFailed;
     for (uint32_t turn = 0; turn < num_turns; ++turn) {
         if (const auto room = require_memory_for_step(); !room) return fail(room.error());
+        if (held->driver->finished()) break;
         if (!held->driver->advance())
             return fail({Error::Kind::illegal, "every group waits for answers"});
     }
     return done();
+}
+
+// 1 once all games are over; their episodes may still wait to be taken.
+[[clang::export_name("zf_selfplay_finished")]] int32_t zf_selfplay_finished(int32_t selfplay) {
+    HeldSelfPlay* held = selfplays().find(selfplay);
+    return held ? done(held->driver->finished() ? 1 : 0) : kFailed;
 }
 
 // Returns the number of episodes finished since the last call; the answer has for each its length

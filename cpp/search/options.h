@@ -26,6 +26,7 @@ struct SearchOptions {
     float dirichlet_alpha = 0;
     float forced_playouts = 2;
     bool prove = true;
+    bool use_endgame_solver = false;
     OpponentNodes opponent_nodes = OpponentNodes::pooled;
     uint32_t max_considered = 0;
     float gumbel_scale = 1;
@@ -122,6 +123,12 @@ inline constexpr Setting<SearchOptions> kSearchSettings[] = {
      .field = &SearchOptions::prove,
      .doc = "Prove wins and losses in the tree where nothing is hidden. Costs little; off only to "
             "measure the bare search."},
+    {.name = "use_endgame_solver",
+     .field = &SearchOptions::use_endgame_solver,
+     .selfplay = false,
+     .doc = "Ask the game's solver for proofs, at the root and at new leaves: threat search and "
+            "endgames of Gomoku, endings of other games. Stronger in sharp positions and slower "
+            "per simulation. Needs `prove` and a game that has a solver. Training never reads it."},
     {.name = "opponent_nodes",
      .field = &SearchOptions::opponent_nodes,
      .choices = kOpponentNodesNames,

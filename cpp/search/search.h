@@ -22,6 +22,7 @@
 
 #include "games/game.h"
 #include "search/cache.h"
+#include "search/leaf_solver.h"
 #include "search/options.h"
 #include "search/position_nodes.h"
 #include "search/root.h"
@@ -40,6 +41,10 @@ class Search {
           outcomes_(facts),
           nodes_(facts),
           answers_(facts) {}
+
+    // Asks this solver at the root and at new leaves of the searches begun from now on, where
+    // `prove` is set; null: none. It must outlive them.
+    void use_solver(LeafSolver<P>* solver) { solver_ = solver; }
 
     // Starts on a position that is not over, with an empty tree. The cache may be null; `version`
     // is that of the weights that evaluate. Samples and noise depend on `seed` alone.
@@ -197,6 +202,9 @@ class Search {
         if (options_.prove && takes_wins_ && tree_.node(root_node_).kind == NodeKind::decision &&
             may_win_at_once(*root_position_))
             find_wins(actions);
+        if (solver_ && proves() && tree_.node(root_node_).kind == NodeKind::decision &&
+            !tree_.node(root_node_).solved)
+            ask_solver_at_root();
     }
 
     // Proves a root that wins at once, whatever the budget.
@@ -213,6 +221,22 @@ class Search {
             root.solved = true;
             root.mean_first_player = won_first_player;
         }
+    }
+
+    void ask_solver_at_root() {
+        const ProvenRoot proven = solver_->solve_root(*root_position_);
+        float best = -1;
+        for (const auto& [action, value] : proven.actions) {
+            const uint32_t at = tree_.edge_for(root_node_, action);
+            const float exact = outcomes_.mean(value.outcomes_to_move);
+            set_solved(tree_.edge(tree_.node(root_node_), at), sign(Mover(player_)) * exact,
+                       value.plies_to_end);
+            best = std::max(best, exact);
+        }
+        if (!proven.decided) return;
+        Node& root = tree_.node(root_node_);
+        root.solved = true;
+        root.mean_first_player = sign(Mover(player_)) * best;
     }
 
     // A simulation that can continue, else a free one, else -1.
@@ -322,7 +346,25 @@ class Search {
             return true;
         }
         simulation.node = nodes_.find_child(tree_, edge, simulation.position);
-        return false;
+        return simulation.node == kNoIndex && solver_ && options_.prove &&
+               ask_solver_at_leaf(simulation, edge);
+    }
+
+    // True if the solver knows the value of the simulation's position, which `edge` leads to.
+    bool ask_solver_at_leaf(Simulation& simulation, Edge& edge) {
+        const std::optional<ProvenValue> proven = solver_->solve_leaf(simulation.position);
+        if (!proven) return false;
+        const Mover mover = simulation.position.to_move();
+        const int viewer = mover == kChance ? simulation.position.roller() : mover;
+        if (viewer == player_) {
+            std::copy_n(proven->outcomes_to_move, outcomes_.count(), simulation.outcomes_player);
+        } else {
+            outcomes_.flip_view(proven->outcomes_to_move, simulation.outcomes_player);
+        }
+        simulation.value_first_player =
+            sign(Mover(player_)) * outcomes_.mean(simulation.outcomes_player);
+        if (proves()) set_solved(edge, simulation.value_first_player, 1 + proven->plies_to_end);
+        return true;
     }
 
     bool proves() const { return options_.prove && !facts_->hidden; }
@@ -431,6 +473,7 @@ class Search {
     Tree tree_;
     SearchRoot root_;
     std::optional<P> root_position_;
+    LeafSolver<P>* solver_ = nullptr;
     SearchOptions options_;
     SelectionRule rule_;
     std::vector<Simulation> simulations_;

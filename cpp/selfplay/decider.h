@@ -26,7 +26,7 @@ template <Game P>
 class TreeDecider {
   public:
     TreeDecider(const Facts& facts, const SelfPlayOptions& options)
-        : options_(options), search_(facts) {}
+        : options_(options), search_(facts), version_(options.version) {}
 
     void begin_game() {
         played_.clear();
@@ -74,7 +74,7 @@ class TreeDecider {
     SelfPlayOptions options_;
     Search<P> search_;
     std::vector<Action> played_;  // since the last search's root
-    uint64_t version_ = 0;
+    uint64_t version_;
     int slot_ = -1;
     bool full_ = true, has_tree_ = false;
 };
@@ -84,7 +84,7 @@ template <Game P>
 class AfterstateDecider {
   public:
     AfterstateDecider(const Facts& facts, const SelfPlayOptions& options)
-        : options_(options.search), afterstates_(facts) {}
+        : options_(options.search), afterstates_(facts), version_(options.version) {}
 
     void begin_game() { afterstates_.clear(); }
 
@@ -116,7 +116,7 @@ class AfterstateDecider {
   private:
     SearchOptions options_;
     AfterstateSearch<P> afterstates_;
-    uint64_t version_ = 0;
+    uint64_t version_;
 };
 
 // The one that the options ask for.

@@ -32,8 +32,9 @@ std::optional<LeafBatch> Driver::next_batch(double timeout_s) {
     for (size_t i = 0; threads_.empty() && i < groups_.size() && outbox_is_empty(); ++i)
         if (!work_once(here_)) break;
     std::unique_lock lock(mutex_);
-    outbox_filled_.wait_for(lock, std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
-                            [&] { return stopping_ || !outbox_.empty() || !fault_.empty(); });
+    outbox_filled_.wait_for(
+        lock, std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
+        [&] { return stopping_ || !outbox_.empty() || !fault_.empty() || all_over(); });
     if (stopping_ || outbox_.empty()) return std::nullopt;
     const uint32_t group = outbox_.front();
     outbox_.pop_front();
@@ -83,7 +84,7 @@ void Driver::wait_for_episodes(uint64_t count, double timeout_s) {
     std::unique_lock lock(mutex_);
     episodes_ready_.wait_for(
         lock, std::chrono::duration<double>(threads_.empty() ? 0 : timeout_s),
-        [&] { return stopping_ || episodes_.size() >= count || !fault_.empty(); });
+        [&] { return stopping_ || episodes_.size() >= count || !fault_.empty() || all_over(); });
 }
 
 SelfPlayCounts Driver::counts() {
@@ -97,6 +98,11 @@ SelfPlayCounts Driver::counts() {
         sum.largest_tree_bytes = std::max(sum.largest_tree_bytes, each.largest_tree_bytes);
     }
     return sum;
+}
+
+bool Driver::finished() {
+    const std::lock_guard lock(mutex_);
+    return all_over();
 }
 
 std::string Driver::fault() {
@@ -201,6 +207,7 @@ void Driver::play_on(AnyGroup& group, uint32_t number, const Answers& answers,
     }
     auto episodes = group.take_episodes();
     const SelfPlayCounts counts = group.counts();
+    const bool finished = group.finished();
 
     const std::lock_guard lock(mutex_);
     counts_[number] = counts;
@@ -210,6 +217,11 @@ void Driver::play_on(AnyGroup& group, uint32_t number, const Answers& answers,
         fault_ = "row " + std::to_string(bad_row) + " of the evaluations for group " +
                  std::to_string(number) + " (weights " + std::to_string(answers.version) +
                  ") has a number that is not finite";
+        outbox_filled_.notify_all();
+        episodes_ready_.notify_all();
+    } else if (finished) {
+        ++num_finished_;
+        if (!all_over()) return;
         outbox_filled_.notify_all();
         episodes_ready_.notify_all();
     } else if (evaluator || group.num_rows() == 0) {

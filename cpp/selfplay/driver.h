@@ -34,7 +34,7 @@ class Driver {
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
-    // The next batch to evaluate; none after the timeout or `stop`.
+    // The next batch to evaluate; none after the timeout or `stop`, or if all games are over.
     std::optional<LeafBatch> next_batch(double timeout_s);
 
     // Which logits of a batch will be read (see AnyGroup::write_action_masks), between next_batch
@@ -52,10 +52,13 @@ class Driver {
     // Without threads: advances the group that has waited longest; false if none waits.
     bool advance() { return threads_.empty() && work_once(here_); }
 
-    // Waits until `count` episodes are ready, or for the timeout.
+    // Waits until `count` episodes are ready or all games are over, or for the timeout.
     void wait_for_episodes(uint64_t count, double timeout_s);
 
     SelfPlayCounts counts();
+
+    // Whether all games are over; their episodes may still wait to be taken.
+    bool finished();
 
     // The fault, if any: an evaluation that is not finite, or what a game's own code threw.
     std::string fault();
@@ -102,6 +105,9 @@ class Driver {
     bool is_in_flight(uint32_t group) const;
     static Error not_in_flight(uint32_t group);
 
+    // Whether all games are over. Precondition: the lock is held.
+    bool all_over() const { return num_finished_ == groups_.size(); }
+
     bool outbox_is_empty();
     uint64_t num_episodes_ready();
 
@@ -121,6 +127,7 @@ class Driver {
     std::deque<uint32_t> to_search_, outbox_;
     std::vector<std::vector<uint8_t>> episodes_;
     std::string fault_;
+    size_t num_finished_ = 0;  // groups
     bool rules_failed_ = false;
     bool stopping_ = false;
 

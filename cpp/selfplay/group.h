@@ -2,13 +2,11 @@
 // another against itself, a leaf at a time; a group has many players.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
-#include "base/random.h"
-#include "record/episode.h"
 #include "search/evaluators.h"
-#include "selfplay/decider.h"
-#include "selfplay/options.h"
+#include "selfplay/played_game.h"
 
 namespace zf {
 
@@ -17,164 +15,79 @@ namespace zf {
 template <Game P>
 class SelfPlayer {
   public:
-    // The games of this player are numbered first_sequence, first_sequence + step, …; each depends
-    // on the seed, its number and the evaluations alone.
+    // The games of this player are numbered first_sequence, first_sequence + step, …, below
+    // end_sequence.
     SelfPlayer(const typename P::Options& game_options, const OptionValues& option_values,
                const Facts& facts, const SelfPlayOptions& options, uint64_t first_sequence,
-               uint64_t step)
-        : game_options_(game_options),
-          option_values_(option_values),
-          facts_(&facts),
-          options_(options),
-          decider_(facts, options),
-          rng_(0),
-          position_(P::start(game_options, rng_)),
+               uint64_t step, uint64_t end_sequence)
+        : game_(game_options, option_values, facts, options),
           sequence_(first_sequence),
-          step_(step) {
-        start_game();
+          step_(step),
+          end_sequence_(end_sequence) {
+        if (!finished()) game_.start(sequence_);
     }
 
     // Plays until a leaf needs an evaluation; writes its observation. False if this call's share of
-    // work is done without one (call again). Calls `finished` with each finished game.
-    template <class Finished>
-    bool gather(uint8_t* observation, GroupMemory& memory, Finished finished) {
-        for (int turn = 0; turn < 8; ++turn) {
+    // work is done without one (call again), or there are no more games. Calls `finish` with each
+    // finished game.
+    template <class Finish>
+    bool gather(uint8_t* observation, GroupMemory& memory, Finish finish) {
+        for (int turn = 0; turn < 8 && !finished(); ++turn) {
             if (!deciding_) {
-                if (!go_to_decision(finished)) continue;
-                decider_.begin(position_, memory, rng_);
+                if (!go_to_search(memory, finish)) continue;
                 deciding_ = true;
             }
-            if (decider_.gather(observation)) return true;
-            if (decider_.finished()) decide();
+            if (game_.decider().gather(observation)) return true;
+            if (game_.decider().finished()) decide();
         }
         return false;
     }
 
     // Takes the evaluation of that leaf. False if a number in it is not finite.
-    bool absorb(const Evaluation& evaluation) { return decider_.absorb(evaluation); }
+    bool absorb(const Evaluation& evaluation) { return game_.decider().absorb(evaluation); }
 
-    const P& leaf_position() const { return decider_.leaf_position(); }
-    int leaf_observer() const { return decider_.leaf_observer(); }
-    std::span<const Action> leaf_actions() const { return decider_.leaf_actions(); }
+    // Whether all its games are over.
+    bool finished() const { return sequence_ >= end_sequence_; }
+
+    const P& leaf_position() const { return game_.decider().leaf_position(); }
+    int leaf_observer() const { return game_.decider().leaf_observer(); }
+    std::span<const Action> leaf_actions() const { return game_.decider().leaf_actions(); }
     uint64_t num_simulations() const {
-        return num_simulations_ + (deciding_ ? decider_.num_simulations() : 0);
+        return num_simulations_ + (deciding_ ? game_.decider().num_simulations() : 0);
     }
     uint64_t num_decisions() const { return num_decisions_; }
     uint64_t tree_bytes() const { return tree_bytes_; }
 
   private:
-    void start_game() {
-        rng_ = Rng(derive_seed(derive_seed(options_.seed, options_.worker), sequence_));
-        position_ = P::start(game_options_, rng_);
-        episode_ = Episode{};
-        episode_.game = facts_->name;
-        episode_.options = option_values_;
-        episode_.worker = options_.worker;
-        episode_.sequence = sequence_;
-        episode_.start = position_.write_start();
-        decider_.begin_game();
-        turns_in_game_ = 0;
-        decided_in_turn_ = false;
-    }
-
-    // Samples chance and plays forced actions up to a decision, or up to a roll with a turn-ahead
-    // target. False if the game ended instead; the next one is then started.
-    template <class Finished>
-    bool go_to_decision(Finished finished) {
-        for (;;) {
-            const bool over = position_.to_move() == kOver;
-            if (over || int64_t(episode_.events.size()) >= facts_->max_plies) {
-                episode_.outcome_first_player = over ? position_.outcome(0) : -1;
-                finished(encode(episode_));
-                sequence_ += step_;
-                start_game();
-                return false;
-            }
-            Event event;
-            if (position_.to_move() == kChance) {
-                if (options_.turn_ahead_probability > 0 &&
-                    rng_.uniform() < options_.turn_ahead_probability)
-                    return true;
-                event.kind = SearchKind::chance;
-                event.id = position_.random_outcome(rng_);
-            } else {
-                legal_.resize(facts_->num_actions);
-                legal_.resize(position_.legal_actions(legal_.data()));
-                if (legal_.size() > 1) return true;
-                event.id = legal_[0];
-                event.version = decider_.version();
-            }
-            play(std::move(event));
+    // Plays what needs no search. False if the game ended instead; the next one is then started.
+    template <class Finish>
+    bool go_to_search(GroupMemory& memory, Finish finish) {
+        while (!game_.over()) {
+            game_.plan(memory);
+            if (game_.searches()) return true;
+            game_.play(game_.planned());
         }
+        finish(encode(game_.episode()));
+        sequence_ += step_;
+        if (!finished()) game_.start(sequence_);
+        return false;
     }
 
     // Plays by the result of the search: the decision, or the roll that it looked beyond.
     void decide() {
-        const RootResult result = decider_.result();
-        Event event;
-        event.outcomes_to_move = quantise_outcomes(result.outcomes_to_move);
-        if (position_.to_move() == kChance) {
-            event.kind = SearchKind::chance;
-            event.id = position_.random_outcome(rng_);
-        } else {
-            event.kind = decider_.full() ? SearchKind::full : SearchKind::fast;
-            event.version = decider_.version();
-            event.num_simulations = result.num_simulations;
-            if (decider_.full()) {
-                event.surprise = quantise(result.surprise, kSurpriseUnit);
-                event.policy = quantise_policy(result.actions, result.target);
-            }
-            event.id = choose(result);
-            ++num_decisions_;
-            decided_in_turn_ = true;
-        }
+        const RootResult result = game_.decider().result();
+        Event event = game_.searched(result);
+        num_decisions_ += event.kind != SearchKind::chance;
         num_simulations_ += result.num_simulations;
         tree_bytes_ = std::max(tree_bytes_, result.num_bytes);
         deciding_ = false;
-        play(std::move(event));
+        game_.play(std::move(event));
     }
 
-    Action choose(const RootResult& result) {
-        const bool early = turns_in_game_ < options_.temperature_drop_move;
-        const float temperature = early ? options_.temperature : options_.final_temperature;
-        if (!decider_.takes_temperature() || temperature <= 0 || result.solved)
-            return result.best_action;
-        double sum = 0;
-        std::vector<double> weights;
-        for (const float share : result.target) {
-            weights.push_back(share > 0 ? exact_exp(exact_log(share) / temperature) : 0);
-            sum += weights.back();
-        }
-        double drawn = rng_.uniform() * sum;
-        for (size_t i = 0; i < weights.size(); ++i) {
-            drawn -= weights[i];
-            if (drawn < 0) return result.actions[i];
-        }
-        return result.best_action;
-    }
-
-    void play(Event event) {
-        const Mover mover = position_.to_move();
-        position_.play(event.id);
-        const bool ends_turn = mover != kChance && position_.to_move() != mover;
-        decider_.played(event.id, ends_turn);
-        if (ends_turn) turns_in_game_ += std::exchange(decided_in_turn_, false);
-        episode_.events.push_back(std::move(event));
-    }
-
-    typename P::Options game_options_;
-    OptionValues option_values_;
-    const Facts* facts_;
-    SelfPlayOptions options_;
-    Decider<P> decider_;
-    Rng rng_;
-    P position_;
-    Episode episode_;
-    std::vector<Action> legal_;  // scratch
-    uint64_t sequence_, step_;
+    PlayedGame<P> game_;
+    uint64_t sequence_, step_, end_sequence_;
     uint64_t num_simulations_ = 0, num_decisions_ = 0, tree_bytes_ = 0;
-    uint32_t turns_in_game_ = 0;  // with a decision
-    bool deciding_ = false, decided_in_turn_ = false;
+    bool deciding_ = false;
 };
 
 // ---- a group of them
@@ -216,13 +129,16 @@ class AnyGroup {
     // Episodes finished since the last call, encoded.
     virtual std::vector<std::vector<uint8_t>> take_episodes() = 0;
     virtual SelfPlayCounts counts() const = 0;
+    // Whether all its games are over; never, unless the options say how many there are.
+    virtual bool finished() const = 0;
 };
 
 template <Game P>
 class Group final : public AnyGroup {
   public:
-    // Games of group g of G with N games each are numbered g * N + i, in steps of G * N. The cache
-    // may be null, or shared with groups of the same game and weights.
+    // Games of group g of G with N games each are numbered g * N + i, in steps of G * N, counted
+    // from options.first_sequence. The cache may be null, or shared with groups of the same game
+    // and weights.
     Group(const typename P::Options& game_options, const OptionValues& option_values,
           const Facts& facts, const SelfPlayOptions& options,
           std::shared_ptr<EvaluationCache> cache, uint32_t number, uint32_t num_groups,
@@ -230,10 +146,12 @@ class Group final : public AnyGroup {
         : facts_(&facts),
           memory_(std::move(cache), options.version),
           observations_(uint64_t(num_games) * facts.observation_bytes) {
+        const uint64_t first = options.first_sequence;
+        const uint64_t end = options.num_games > 0 ? first + options.num_games : UINT64_MAX;
         for (uint32_t i = 0; i < num_games; ++i)
             players_.emplace_back(game_options, option_values, facts, options,
-                                  uint64_t(number) * num_games + i,
-                                  uint64_t(num_groups) * num_games);
+                                  first + uint64_t(number) * num_games + i,
+                                  uint64_t(num_groups) * num_games, end);
     }
 
     void gather() override {
@@ -295,13 +213,17 @@ class Group final : public AnyGroup {
         }
         return counts;
     }
+    bool finished() const override {
+        return std::all_of(players_.begin(), players_.end(),
+                           [](const SelfPlayer<P>& player) { return player.finished(); });
+    }
 
   private:
     void gather_from(uint32_t player) {
-        const auto finished = [this](std::vector<uint8_t> bytes) {
+        const auto finish = [this](std::vector<uint8_t> bytes) {
             episodes_.push_back(std::move(bytes));
         };
-        if (players_[player].gather(row(rows_.size()), memory_, finished)) rows_.push_back(player);
+        if (players_[player].gather(row(rows_.size()), memory_, finish)) rows_.push_back(player);
     }
 
     uint8_t* row(size_t number) {

@@ -24,6 +24,8 @@ struct SelfPlayOptions {
     // Identifies one run of one worker: one half of every episode's id.
     uint64_t worker = 0;
     uint64_t version = 0;  // of the weights that evaluate first
+    // The number of the first game, and how many games there are; 0: no end.
+    uint64_t first_sequence = 0, num_games = 0;
 };
 
 inline constexpr Setting<SelfPlayOptions> kSelfPlaySettings[] = {

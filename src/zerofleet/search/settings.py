@@ -44,6 +44,11 @@ class SearchSettings(TypedDict, total=False):
     """Prove wins and losses in the tree where nothing is hidden. Costs little; off only to measure
     the bare search. Default: True."""
 
+    use_endgame_solver: bool
+    """Ask the game's solver for proofs, at the root and at new leaves: threat search and endgames
+    of Gomoku, endings of other games. Stronger in sharp positions and slower per simulation. Needs
+    `prove` and a game that has a solver. Training never reads it. Default: False."""
+
     opponent_nodes: OpponentNodesName
     """The opponent's decision nodes where its hand is hidden. pooled: one node for all sampled
     hands, which gathers visits faster. per_hand: one node per hand, which tells hands apart.

@@ -189,15 +189,31 @@ export class Game extends Held {
 
   /**
    * Many games at once. Without an evaluator the caller evaluates, by next and submit. `version` is that of the
-   * weights that evaluate first.
+   * weights that evaluate first. Games are numbered from `firstSequence` on; after `numGames` of them it has finished
+   * (0: never).
    * @param {{ settings?: Settings, evaluator?: Evaluator, numGroups?: number, gamesPerGroup: number, seed: Whole,
-   *   worker?: Whole, version?: Whole }} start
+   *   worker?: Whole, version?: Whole, firstSequence?: Whole, numGames?: Whole }} start
    */
-  selfPlay({ settings = {}, evaluator = "", numGroups = 1, gamesPerGroup, seed, worker = 0, version = 0 }) {
+  selfPlay(start) {
+    const { settings = {}, evaluator = "", numGroups = 1, gamesPerGroup } = start;
+    const { seed, worker = 0, version = 0, firstSequence = 0, numGames = 0 } = start;
     const sizes = [numGroups, gamesPerGroup];
-    const ids = [seed, worker, version].map(whole);
+    const ids = [seed, worker, version, firstSequence, numGames].map(whole);
     const named = [JSON.stringify(settings), evaluator];
     return new SelfPlay(this, this.module.call("zf_selfplay_new", this.handle, ...named, ...sizes, ...ids));
+  }
+
+  /**
+   * Searches one event of an episode again, as selfPlay with the same settings, seed, worker and version did. Its
+   * `episode` is the same bytes if the search agrees.
+   * @param {Uint8Array} episode
+   * @param {{ event: number, settings?: Settings, evaluator?: Evaluator, seed: Whole, worker?: Whole, version?: Whole }}
+   *   claim
+   */
+  searchAgain(episode, { event, settings = {}, evaluator = "", seed, worker = 0, version = 0 }) {
+    const named = [JSON.stringify(settings), evaluator];
+    const ids = [seed, worker, version].map(whole);
+    return new Search(this.module, this.module.call("zf_search_again", this.handle, ...named, episode, event, ...ids));
   }
 
   /** @param {number} handle */
@@ -333,6 +349,12 @@ export class Search extends Held {
     this.module.call("zf_search_result", this.handle);
     return this.module.json();
   }
+
+  /** Of a search again, once it has finished: the episode with the event as this search gives it. */
+  episode() {
+    this.module.call("zf_search_episode", this.handle);
+    return this.module.view().slice();
+  }
 }
 
 export class SelfPlay extends Held {
@@ -346,7 +368,7 @@ export class SelfPlay extends Held {
 
   /**
    * The observations of one group's leaves, [B, observation_bytes]; null where no game reached a leaf within its
-   * share of work: call again.
+   * share of work: call again unless it has finished.
    */
   next() {
     const group = this.module.call("zf_selfplay_next", this.handle);
@@ -378,13 +400,18 @@ export class SelfPlay extends Held {
     this.module.call("zf_selfplay_run", this.handle, numTurns);
   }
 
+  /** Whether all games are over; their episodes may still wait to be taken. */
+  finished() {
+    return this.module.call("zf_selfplay_finished", this.handle) === 1;
+  }
+
   /** The episodes finished since the last call. @returns {Uint8Array[]} */
   takeEpisodes() {
     const count = this.module.call("zf_selfplay_take", this.handle);
     const packed = this.module.view();
     const lengths = new DataView(packed.buffer, packed.byteOffset);
     const episodes = [];
-    for (let at = 0; episodes.length < count; ) {
+    for (let at = 0; episodes.length < count;) {
       const length = lengths.getUint32(at, true);
       episodes.push(packed.slice(at + 4, at + 4 + length));
       at += 4 + length;
