@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "infer": {"config", "games", "nets", "runs", "weights"},
     "selfplay": {"bus", "config", "games", "infer", "replay", "search", "weights"},
     "training": {"bus", "config", "games", "nets", "replay", "weights"},
-    "arena": {"config", "games", "infer", "runs", "search", "weights"},
+    "arena": {"config", "games", "infer", "runs", "search", "solve", "weights"},
     "report": {"arena", "config", "games", "replay", "runs", "weights"},
 }
 MAY_IMPORT["fleet"] = set(MAY_IMPORT)

@@ -13,6 +13,18 @@ namespace {
 constexpr int kStride = Connect4::kRows + 1, kNumCells = 42;
 constexpr uint64_t kBottom = 0x40810204081, kCells = kBottom * 63;
 constexpr int kByCentre[] = {3, 2, 4, 1, 5, 0, 6};
+constexpr int kHighest = 18;  // nobody wins with fewer than four discs
+constexpr int kScoreBits = 6, kScoreMask = (1 << kScoreBits) - 1;
+// With more discs these would cost more than they save.
+constexpr int kMirrorUpTo = 20, kLookAheadUpTo = 24;
+constexpr uint64_t kNodesPerPoll = 1 << 20;
+
+uint64_t mirrored(uint64_t bits) {
+    uint64_t result = 0;
+    for (int column = 0; column < Connect4::kColumns; ++column, bits >>= kStride)
+        result = result << kStride | (bits & 127);
+    return result;
+}
 
 }  // namespace
 
@@ -26,8 +38,22 @@ struct Connect4Solver::Board {
     uint64_t own_wins() const { return wins(own); }
     uint64_t others_wins() const { return wins(own ^ taken); }
     Board after(uint64_t cell) const { return {own ^ taken, taken | cell, num_discs + 1}; }
+    // The score of winning with the next disc.
+    int score_of_win_at_once() const { return (kNumCells + 1 - num_discs) / 2; }
     // Tells positions apart: the lowest empty cell of a column is marked by the sum.
-    uint64_t key() const { return own + taken + kBottom; }
+    uint64_t key() const {
+        const uint64_t key = own + taken + kBottom;
+        return num_discs > kMirrorUpTo ? key : std::min(key, mirrored(key));
+    }
+    // Drops that do not lose at once. Precondition: the player to move cannot win at once.
+    uint64_t safe_drops() const {
+        const uint64_t others = others_wins();
+        uint64_t moves = droppable();
+        const uint64_t must_close = moves & others;
+        if (must_close & (must_close - 1)) return 0;
+        if (must_close) moves = must_close;
+        return moves & ~(others >> 1);  // not below a cell where the other player wins
+    }
 
     // Empty cells that would complete a line of these discs.
     uint64_t wins(uint64_t discs) const {
@@ -45,34 +71,97 @@ struct Connect4Solver::Board {
 };
 
 int Connect4Solver::value_to_move(const std::string& columns) {
+    const Board board = read(columns);
+    return reaches(board, 1) ? 1 : reaches(board, 0) ? 0 : -1;
+}
+
+int Connect4Solver::score_to_move(const std::string& columns) { return score(read(columns)); }
+
+std::vector<int> Connect4Solver::scores_to_move(const std::string& columns) {
+    const Board board = read(columns);
+    const uint64_t wins = board.own_wins() & board.droppable();
+    std::vector<int> scores;
+    for (int column = 0; column < kColumns; ++column) {
+        const uint64_t cell = board.drop(column);
+        scores.push_back(cell == 0     ? kFull
+                         : cell & wins ? board.score_of_win_at_once()
+                                       : -score(board.after(cell)));
+    }
+    return scores;
+}
+
+std::vector<int> Connect4Solver::best_columns(const std::string& columns) {
+    const Board board = read(columns);
+    const uint64_t wins = board.own_wins() & board.droppable();
+    const int best = wins ? 0 : score(board);
+    std::vector<int> found;
+    for (int column = 0; column < kColumns; ++column) {
+        const uint64_t cell = board.drop(column);
+        if (cell && (wins ? (cell & wins) != 0 : !reaches(board.after(cell), 1 - best)))
+            found.push_back(column);
+    }
+    return found;
+}
+
+int Connect4Solver::plies_to_end(int num_discs, int score_to_move) {
+    if (score_to_move == 0) return kNumCells - num_discs;
+    // The winner's last disc is its (22 - |score|)th.
+    const int winner = score_to_move > 0 ? num_discs % 2 : 1 - num_discs % 2;
+    return 2 * (22 - std::abs(score_to_move)) - 1 + winner - num_discs;
+}
+
+Connect4Solver::Board Connect4Solver::read(const std::string& columns) {
     Board board;
     for (const char column : columns) board = board.after(board.drop(column - '1'));
-    if (board.own_wins() & board.droppable()) return 1;
-    return search(board, -1, 1);
+    return board;
+}
+
+// Halves the interval of what the score can be; near zero first, where most scores lie.
+int Connect4Solver::score(const Board& board) {
+    int low = -(kNumCells - board.num_discs) / 2, high = board.score_of_win_at_once();
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (middle <= 0 && low / 2 < middle) middle = low / 2;
+        if (middle >= 0 && high / 2 > middle) middle = high / 2;
+        if (reaches(board, middle + 1)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+bool Connect4Solver::reaches(const Board& board, int least) {
+    if (board.num_discs == kNumCells) return least <= 0;
+    if (board.own_wins() & board.droppable()) return board.score_of_win_at_once() >= least;
+    return search(board, least - 1, least) >= least;
 }
 
 int Connect4Solver::search(const Board& board, int alpha, int beta) {
-    if (board.num_discs >= kNumCells - 1) return 0;  // the last disc does not win
-    const uint64_t others = board.others_wins();
-    uint64_t moves = board.droppable();
-    const uint64_t must_close = moves & others;
-    if (must_close & (must_close - 1)) return -1;
-    if (must_close) moves = must_close;
-    moves &= ~(others >> 1);  // below a cell where the other player wins
-    if (moves == 0) return -1;
+    const uint64_t moves = board.safe_drops();
+    if (moves == 0) return -(kNumCells - board.num_discs) / 2;
+    if (board.num_discs >= kNumCells - 2) return 0;
     const Bounds known = look_up(board.key());
-    alpha = std::max(alpha, known.low);
-    beta = std::min(beta, known.high);
-    if (alpha >= beta) return alpha;
+    const int low = std::max(known.low, -(kNumCells - 2 - board.num_discs) / 2);
+    const int high = std::min(known.high, (kNumCells - 1 - board.num_discs) / 2);
+    alpha = std::max(alpha, low);
+    beta = std::min(beta, high);
+    if (alpha >= beta) return low > alpha ? low : alpha;
+    if (++num_nodes_ % kNodesPerPoll == 0 && poll_) poll_();
     const int best = best_of(board, moves, alpha, beta);
-    store(board.key(),
-          {best > alpha ? best : known.low, best < beta ? std::max(best, alpha) : known.high});
+    store(board.key(), {best > alpha ? best : known.low, best < beta ? best : known.high});
     return best;
 }
 
 int Connect4Solver::best_of(const Board& board, uint64_t moves, int alpha, int beta) {
     uint64_t ordered[Connect4::kColumns];
     const int count = order(board, moves, ordered);
+    // Enhanced transposition cutoff: a drop that is known to be good enough needs no search.
+    for (int i = 0; board.num_discs <= kLookAheadUpTo && i < count; ++i) {
+        const int known = -look_up(board.after(ordered[i]).key()).high;
+        if (known >= beta) return known;
+    }
     for (int i = 0; i < count; ++i) {
         const int value = -search(board.after(ordered[i]), -beta, -alpha);
         alpha = std::max(alpha, value);
@@ -100,12 +189,13 @@ int Connect4Solver::order(const Board& board, uint64_t moves, uint64_t* ordered)
 
 Connect4Solver::Bounds Connect4Solver::look_up(uint64_t key) const {
     const uint64_t entry = table_[place(key)];
-    if (entry >> 4 != key) return {-1, 1};
-    return {int(entry & 3) - 1, int((entry >> 2) & 3) - 1};
+    if (entry >> 2 * kScoreBits != key) return {-kHighest, kHighest};
+    return {int(entry & kScoreMask) - kHighest, int((entry >> kScoreBits) & kScoreMask) - kHighest};
 }
 
 void Connect4Solver::store(uint64_t key, Bounds bounds) {
-    table_[place(key)] = key << 4 | uint64_t(bounds.high + 1) << 2 | uint64_t(bounds.low + 1);
+    table_[place(key)] = key << 2 * kScoreBits | uint64_t(bounds.high + kHighest) << kScoreBits |
+                         uint64_t(bounds.low + kHighest);
 }
 
 }  // namespace zf

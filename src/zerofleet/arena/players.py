@@ -10,6 +10,7 @@
     file:PATH                 weights in a safetensors file with its manifest beside it
     gnubg-0, gnubg-1, gnubg-2 GNU Backgammon at that many plies
     gomocup:PATH              an engine that speaks the Gomocup protocol
+    solver                    plays perfectly; Connect Four
 
 playout, best, run: and file: take options after commas: sims=N (simulations per move) or seconds=S
 (time per move, one game at a time), and root=puct or root=gumbel. Players with weights also take
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from zerofleet.arena.heuristics import HEURISTICS
 from zerofleet.arena.player import Player
 from zerofleet.arena.search_players import PolicyPlayer, SearchPlayer
-from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer
+from zerofleet.arena.simple_players import GreedyPlayer, RandomPlayer, SolverPlayer
 from zerofleet.errors import BadText, Unsupported
 from zerofleet.games import Game, get
 from zerofleet.infer.load import MAX_DIGITS, MAX_SHOWN, load_named, weights_named
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
 FORMS = (
     "random, heuristic, playout-N (or mcts-N), playout[,seconds=S], "
     "best[,sims=N][,seconds=S][,greedy][,root=puct|gumbel], "
-    "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH"
+    "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH, "
+    "solver"
 )
 NUM_SIMULATIONS = 200
 """Default simulations per move of a player with a network."""
@@ -53,6 +55,9 @@ NUM_PLAYOUTS = 1000
 
 SETTINGS = ("root=puct", "root=gumbel", "greedy")
 """Options of a search besides its budget."""
+
+PERFECT = ("connect4",)
+"""Games of which the solver knows every position."""
 
 Maker = Callable[[], Player]
 
@@ -82,6 +87,8 @@ def player_maker(game: Game, text: str, device: str = "auto") -> Maker:
         return RandomPlayer
     if text in heuristics:
         return partial(heuristics[text], game)
+    if text == "solver":
+        return solver_maker(game)
     if searching := SearchText.of(text):
         return search_maker(game, searching, device)
     if found := re.fullmatch(r"gnubg-([012])", text):
@@ -249,7 +256,15 @@ def seconds_of(text: str, value: str) -> float:
     return seconds
 
 
-# ---- external engines
+# ---- perfect players and external engines
+
+
+def solver_maker(game: Game) -> Maker:
+    if game.name not in PERFECT:
+        raise Unsupported(
+            f"there is no perfect player of {game!r}; the solver plays {', '.join(PERFECT)}"
+        )
+    return SolverPlayer
 
 
 def gnubg_maker(game: Game, plies: int) -> Maker:

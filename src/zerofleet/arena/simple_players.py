@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from zerofleet._core import afterstates
 from zerofleet.arena.player import Player
+from zerofleet.errors import Unsupported
 from zerofleet.games import Position
+from zerofleet.solve import best_actions
 
 NUM_DRAWS = 8
 """Hidden states (the next card, the opponent's hand) over which an action's value is averaged."""
@@ -27,6 +29,24 @@ class RandomPlayer(Player):
             Random(seed).choice(position.legal_actions())
             for position, seed in zip(positions, seeds, strict=True)
         ]
+
+
+class SolverPlayer(Player):
+    """Plays perfectly: a soonest win, else a draw, else a latest loss, at random among equals."""
+
+    name = "solver"
+
+    def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
+        return [
+            Random(seed).choice(self._best(position))
+            for position, seed in zip(positions, seeds, strict=True)
+        ]
+
+    def _best(self, position: Position) -> list[int]:
+        best = best_actions(position)
+        if best is None:
+            raise Unsupported(f"no solver knows the value of {position!r}")
+        return best
 
 
 class GreedyPlayer(Player):

@@ -1,8 +1,9 @@
 """Exact solvers: game-theoretic values of positions.
 
-zf.solve.Connect4Solver().value_to_move(zf.games.get("connect4").from_text("44444222"))
+zf.solve.value(zf.games.get("connect4").from_text("44444222"))   # [0.0, 1.0, 0.0]: a draw
 """
 
 from zerofleet._core import Connect4Solver
+from zerofleet.solve.values import best_actions, plies_to_end, value
 
-__all__ = ["Connect4Solver"]
+__all__ = ["Connect4Solver", "best_actions", "plies_to_end", "value"]
