@@ -4,6 +4,9 @@ on the same cores.
 Each leg has its own Redis and a trainer that takes games in and never trains. Workers and server
 share one set of cores, the trainer and Redis have none of their own. On CPUs there is a server per
 core, as there is a worker's process per core; on a GPU both legs evaluate on it.
+
+The ratio is that of simulations/s: a game has as many on either side, while games, which all begin
+at once, end in waves that are longer than a leg.
 """
 
 import os
@@ -16,6 +19,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 from parts import NEVER_TRAINS, RUN, Bench, wait_for
 
+from zerofleet.arena.two_samples import t_quantile
+
+COUNTERS = ("games", "simulations")
 SETTLED_S = 5.0
 """From the first game on; then games are counted."""
 
@@ -31,8 +37,8 @@ def on_cores(cores):
         os.sched_setaffinity(0, before)
 
 
-def games_per_s(side, game, preset, cores, device, seconds, settings):
-    """Of one leg: `own` or `remote`."""
+def per_s(side, game, preset, cores, device, seconds, settings):
+    """Games and simulations/s of one leg: `own` or `remote`."""
     with Bench() as bench:
         bench.trainer(game, *NEVER_TRAINS, *settings, preset=preset)
         bench.wait_for_trainer()
@@ -48,11 +54,12 @@ def games_per_s(side, game, preset, cores, device, seconds, settings):
             command = ("worker", "--run", RUN, "--worker-id", "w", "--processes", str(processes))
             bench.role("worker", *command, *kind)
         with bench.bus() as bus:
-            wait_for(lambda: played(bus) > 0, "games", bench["worker"], patience_s=300)
+            wait_for(lambda: played(bus)["games"] > 0, "games", bench["worker"], patience_s=300)
             time.sleep(SETTLED_S)
-            games, start_s = played(bus), time.monotonic()
+            before, start_s = played(bus), time.monotonic()
             time.sleep(seconds)
-            return (played(bus) - games) / (time.monotonic() - start_s)
+            after, wall_s = played(bus), time.monotonic() - start_s
+            return {name: (after[name] - before[name]) / wall_s for name in COUNTERS}
 
 
 def remote_processes(cores, device):
@@ -61,24 +68,37 @@ def remote_processes(cores, device):
 
 
 def played(bus):
-    return sum(each.counters.get("games", 0) for each in bus.roles() if each.kind == "worker")
+    workers = [each.counters for each in bus.roles() if each.kind == "worker"]
+    return {name: sum(each.get(name, 0) for each in workers) for name in COUNTERS}
 
 
 def compare(game, preset, cores, device, seconds, rounds, settings):
-    """Legs alternate: own, remote, remote, own."""
+    """Legs alternate: own, remote, remote, own. The interval is of 95 %, by the ratios of pairs."""
     found = {"own": [], "remote": []}
     for _ in range(rounds):
         for side in ("own", "remote", "remote", "own"):
-            per_s = games_per_s(side, game, preset, cores, device, seconds, settings)
-            found[side].append(per_s)
-            print(f"  {game}/{preset} {side:6} {per_s:8.2f} games/s", flush=True)
-    means = {side: statistics.mean(values) for side, values in found.items()}
+            leg = per_s(side, game, preset, cores, device, seconds, settings)
+            found[side].append(leg)
+            print(
+                f"  {game}/{preset} {side:6} {leg['games']:8.2f} games/s "
+                f"{leg['simulations']:10,.0f} simulations/s",
+                flush=True,
+            )
+    ratios = [
+        remote["simulations"] / own["simulations"]
+        for own, remote in zip(found["own"], found["remote"], strict=True)
+    ]
+    ratio = statistics.mean(ratios)
+    half = t_quantile(len(ratios) - 1) * statistics.stdev(ratios) / len(ratios) ** 0.5
     return {
         "preset": f"{game}/{preset}",
         "cores": len(cores),
         "device": device,
         "settings": list(settings),
-        "ratio": means["remote"] / means["own"],
-        "games_per_s": means,
+        "ratio": ratio,
+        "interval": [ratio - half, ratio + half],
+        "games_per_s": {
+            side: statistics.mean(leg["games"] for leg in legs) for side, legs in found.items()
+        },
         "legs": found,
     }

@@ -42,7 +42,8 @@ def measure_games(arguments, cores):
         )
     table = [
         f"{each['preset']:18} own {each['games_per_s']['own']:8.2f}  remote "
-        f"{each['games_per_s']['remote']:8.2f} games/s  ratio {each['ratio']:.3f}  goal 0.9"
+        f"{each['games_per_s']['remote']:8.2f} games/s  ratio {each['ratio']:.3f} "
+        f"({each['interval'][0]:.3f}-{each['interval'][1]:.3f})  goal 0.9"
         for each in found
     ]
     return found, table

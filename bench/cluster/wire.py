@@ -81,7 +81,10 @@ def run_server(name, max_rows, preset, device, key_file, ready, ended):
     key = read_key({"ZEROFLEET_CURVE_KEY_FILE": key_file})
     socket = ServerSocket("127.0.0.1", 0, key, wire.max_frame_bytes(max_rows))
     pipeline = pipeline_of(game, max_rows, preset, device)
-    batching = Batching(max_rows, MAX_WAIT_S)
+    if preset is None:
+        batching = Batching(max_rows, MAX_WAIT_S, merged_rows=max_rows)
+    else:
+        batching = Batching.on(device, max_rows, MAX_WAIT_S)
     server = InferenceServer(
         socket.socket, wire, pipeline, batching, lambda pipeline: None, lambda: ""
     )

@@ -8,12 +8,15 @@ the bandwidth, each way. Needs root.
 """
 
 import asyncio
+import os
 import subprocess
 import threading
 import time
 
-NAMESPACE, NEAR, FAR = "zf-bench", "zf-near", "zf-far"
-NEAR_ADDRESS, FAR_ADDRESS = "10.199.0.1", "10.199.0.2"
+OWN = os.getpid() % 2**14
+"""So that several benchmarks at once have links of their own."""
+NAMESPACE, NEAR, FAR = f"zf-bench-{OWN}", f"zf-near-{OWN}", f"zf-far-{OWN}"
+NEAR_ADDRESS, FAR_ADDRESS = (f"10.199.{OWN >> 6}.{(OWN & 63) * 4 + end}" for end in (1, 2))
 CHUNK_BYTES = 1 << 16
 MAX_QUEUED = 256
 """Chunks in flight in each direction, so that a relay never fills memory."""

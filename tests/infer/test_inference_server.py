@@ -81,6 +81,21 @@ def test_requests_that_come_while_others_are_computed_are_merged_into_one_batch(
         assert server.server.pipeline.counts.num_batches < num_answers
 
 
+def test_requests_are_not_merged_beyond_what_suits_the_device(local, observations_BN):
+    held = Held(local)
+    with Serving(held, WIRE, max_rows=8, merged_rows=4) as server, ExitStack() as stack:
+        workers = [stack.enter_context(asking(WIRE, server)) for _ in range(3)]
+        pipelines = [each.pipeline(1, lambda slot: all_asked(3, WIRE)) for each in workers]
+        held.gate.clear()
+        for pipeline in pipelines:
+            pipeline.submit(0, observations_BN[:3])
+        threading.Timer(0.05, held.gate.set).start()
+        for pipeline in pipelines:
+            pipeline.collect()
+        assert server.server.pipeline.counts.num_batches == 3
+        assert len(workers[0](observations_BN)[0]) == 8  # a request may be larger
+
+
 def test_weights_change_under_load_without_a_lost_request_and_each_answer_has_one_version(
     local, make_network, observations_BN, expected
 ):

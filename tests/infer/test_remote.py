@@ -1,5 +1,6 @@
 """A worker's side of inference servers that are slow, silent, lying or gone. Real sockets."""
 
+import threading
 import time
 
 import numpy as np
@@ -30,7 +31,7 @@ def pipeline_of(remote, num_streams=2, num_rows=8):
 
 
 def wait_for(pipeline):
-    """Until the oldest batch is answered."""
+    """Until a batch is answered."""
     end_s = time.monotonic() + PATIENCE_S
     while not pipeline.wait(0.05):
         assert time.monotonic() < end_s
@@ -149,6 +150,27 @@ def test_load_goes_to_the_server_that_answers_sooner(local, observations_BN):
         while pipeline.num_in_flight:
             wait_for(pipeline)
         assert 1 <= slow.num_requests < 30  # of 60
+
+
+def test_a_batch_at_a_slow_server_holds_up_no_other(local, observations_BN):
+    lets_go = threading.Event()
+
+    def stuck(frames):
+        lets_go.wait(PATIENCE_S)
+        return answering()(frames)
+
+    with (
+        Lying(stuck, "stuck") as slow,
+        Serving(local, WIRE, name="fast") as fast,
+        asking(WIRE, slow) as remote,
+    ):
+        pipeline = pipeline_of(remote)
+        pipeline.submit(0, observations_BN)
+        remote.servers.append(fast.at)
+        pipeline.submit(1, observations_BN)
+        assert wait_for(pipeline).slot == 1
+        lets_go.set()
+        assert wait_for(pipeline).slot == 0
 
 
 # ---- nobody

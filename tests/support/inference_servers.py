@@ -32,6 +32,7 @@ class Serving:
         key: CurveKey | None = None,
         name: str = "gpu",
         drain_s: float = 0.0,
+        merged_rows: int | None = None,
     ) -> None:
         self.newest: tuple[Any, int] | None = None
         self.why_paused = ""
@@ -43,7 +44,7 @@ class Serving:
             self._socket.socket,
             wire,
             lockstep(evaluator),
-            Batching(max_rows, max_wait_s),
+            Batching(max_rows, max_wait_s, merged_rows or max_rows),
             self._load_newest,
             lambda: self.why_paused,
         )

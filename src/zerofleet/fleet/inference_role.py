@@ -109,7 +109,7 @@ class InferenceSession:
             self._socket.socket,
             wire,
             network.pipeline(evaluator, GameSlots(0, NUM_SLOTS, max_rows)),
-            Batching(max_rows, max_wait_ms / 1000),
+            Batching.on(network.device, max_rows, max_wait_ms / 1000),
             self._feed.load_newest,
             self._why_paused,
         )

@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import zmq
@@ -168,7 +168,7 @@ class RemoteEvaluator:
         return finished.policy_logits_BA, finished.outcomes_BO
 
     def pipeline(self, num_streams: int, masks_of: MasksOf) -> Pipeline:
-        return Pipeline(self, [RemoteStream(self, masks_of) for _ in range(num_streams)])
+        return RemotePipeline(self, [RemoteStream(self, masks_of) for _ in range(num_streams)])
 
     def close(self) -> None:
         for server in self._servers.values():
@@ -183,22 +183,22 @@ class RemoteEvaluator:
         self._send_waiting()
         return batch
 
-    def wait(self, batch: Batch, timeout_s: float) -> bool:
-        """Whether the batch is finished; waits for that at most so long, and looks after all
-        others meanwhile."""
+    def wait(self, batches: Sequence[Batch], timeout_s: float) -> int | None:
+        """The place of the first of these that is finished; waits for one at most so long, and
+        looks after all others meanwhile."""
         end_s = time.monotonic() + timeout_s
         self._receive_all()
-        while batch.finished is None:
+        while (found := first_finished(batches)) is None:
             now_s = time.monotonic()
             if now_s >= end_s:
-                return False
+                return None
             if self._waiting:
                 self._send_waiting()
-            if batch.finished is None:
+            if first_finished(batches) is None:
                 self._sleep_until_news(min(end_s - now_s, POLL_S))
                 self._receive_all()
             self._give_up_overdue()
-        return True
+        return found
 
     # ---- sending
 
@@ -235,7 +235,11 @@ class RemoteEvaluator:
             for at, server in self._servers.items()
             if at in listed and server.avoided_until_s <= now_s and self._is_connected(server)
         ]
-        return min(usable, key=lambda server: server.expected_s(now_s), default=None)
+        return min(
+            usable,
+            key=lambda server: (server.expected_s(now_s), len(server.in_flight)),
+            default=None,
+        )
 
     def _is_connected(self, server: Server) -> bool:
         if server.socket is not None:
@@ -388,6 +392,10 @@ class RemoteEvaluator:
         self.waits_because = why
 
 
+def first_finished(batches: Sequence[Batch]) -> int | None:
+    return next((i for i, batch in enumerate(batches) if batch.finished is not None), None)
+
+
 class RemoteStream:
     """One batch at a time; see zerofleet.infer.evaluator.Stream."""
 
@@ -397,13 +405,31 @@ class RemoteStream:
 
     def start(self, slot: int, *parts_BN: Observations) -> None:
         observations = b"".join(part.tobytes() for part in parts_BN)
-        self._batch = self._evaluator.start(observations, self._masks_of(slot))
+        self.batch = self._evaluator.start(observations, self._masks_of(slot))
 
     def wait(self, timeout_s: float) -> bool:
-        return self._evaluator.wait(self._batch, timeout_s)
+        return self._evaluator.wait([self.batch], timeout_s) is not None
 
     def finish(self) -> Finished:
         while not self.wait(POLL_S):
             pass
-        assert self._batch.finished is not None
-        return self._batch.finished
+        assert self.batch.finished is not None
+        return self.batch.finished
+
+
+class RemotePipeline(Pipeline):
+    """Collects batches in the order of their answers, so that one which waits at a slow server
+    holds up no other."""
+
+    def __init__(self, evaluator: RemoteEvaluator, streams: Sequence[RemoteStream]) -> None:
+        super().__init__(evaluator, streams)
+        self._remote = evaluator
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether a batch is answered: the one that `collect` then returns."""
+        batches = [cast(RemoteStream, stream).batch for stream, _ in self._in_flight]
+        answered = self._remote.wait(batches, timeout_s)
+        if answered is None:
+            return False
+        self._in_flight.rotate(-answered)
+        return True
