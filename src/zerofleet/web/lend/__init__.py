@@ -1,0 +1,1 @@
+"""The gateway for lent tabs: messages, assignments, trust, accounts."""
