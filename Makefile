@@ -31,7 +31,7 @@ help:
 	@echo 'make lint             check formatting, style and types'
 	@echo 'make test-cpp         run the C++ tests'
 	@echo 'make test-python      run the Python tests'
-	@echo 'make test-web         check the types of the pages and run their tests'
+	@echo 'make test-web         check format and types of the pages and run their tests'
 	@echo 'make test-wasm        build the core for WebAssembly and test it under node'
 	@echo 'make test-signatures  check that C++, Python and WebAssembly play identical games'
 	@echo 'make test-long        run the long tests and 5 minutes of fuzzing'

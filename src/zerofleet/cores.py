@@ -1,11 +1,12 @@
-"""The processor: its name, and how many of its cores this process may use."""
+"""The processor: its name, how many of its cores this process may use, and how busy it is."""
 
 import os
 import platform
 import re
+from contextlib import suppress
 from pathlib import Path
 
-CPU_INFO = Path("/proc/cpuinfo")
+CPU_INFO, STAT = Path("/proc/cpuinfo"), Path("/proc/stat")
 
 
 def num_cores() -> int:
@@ -24,3 +25,26 @@ def processor_name() -> str:
 def cpu_info() -> str:
     """The text of /proc/cpuinfo; empty on other systems."""
     return CPU_INFO.read_text() if CPU_INFO.exists() else ""
+
+
+class CpuGauge:
+    """How busy all cores of the machine are, by all programs, between two looks."""
+
+    def __init__(self) -> None:
+        self._last = cpu_ticks()
+
+    def read(self) -> float | None:
+        """The share since the last look, from 0 to 1; None where the system does not tell."""
+        before, self._last = self._last, cpu_ticks()
+        if before is None or self._last is None or self._last[1] <= before[1]:
+            return None
+        busy, whole = self._last[0] - before[0], self._last[1] - before[1]
+        return round(min(1.0, max(0.0, busy / whole)), 3)
+
+
+def cpu_ticks() -> tuple[int, int] | None:
+    """Busy and all ticks of all cores; None where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        ticks = [int(each) for each in STAT.read_text().splitlines()[0].split()[1:9]]
+        return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+    return None

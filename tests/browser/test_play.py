@@ -133,7 +133,7 @@ def test_a_hint_is_marked_and_explained_and_moves_are_taken_back(dash: Dash, pag
     page.locator(".column.is-legal").first.click()
     until(lambda: num_moves(page) == 2 and is_persons_turn(page))
     page.get_by_role("button", name="Why its move?").click()
-    page.get_by_role("heading", name="Why playout played").wait_for()
+    page.get_by_role("heading", name="Why Plain MCTS played").wait_for()
     page.get_by_role("button", name="Take back").click()
     until(lambda: num_moves(page) == 0)
 

@@ -68,6 +68,7 @@ def test_the_policy_lies_on_the_board_and_values_on_a_curve(dash: Dash, page: "P
     table = page.get_by_role("table", name="Policy of the search")
     assert page.locator(".heat-spot").count() >= 1
     assert table.get_by_role("rowheader").count() >= 1
+    assert table.get_by_role("columnheader").all_inner_texts() == ["Move", "Policy", "Visits"]
     assert "simulations · weights of step" in page.locator(".decision").inner_text()
     page.get_by_role("img", name="Winning chances").wait_for()
     curve = page.get_by_role("img", name=re.compile("^Value over"))

@@ -1,6 +1,7 @@
-"""The GPU values of a status."""
+"""The GPU values of a status, and the weights that roles refused."""
 
-from zerofleet.fleet.status import gpu_values
+from zerofleet.bus import RoleEntry
+from zerofleet.fleet.status import RefusedWeights, gpu_values
 from zerofleet.infer.devices import GpuFigures
 
 
@@ -24,3 +25,15 @@ def test_gpus_are_added_up_and_how_busy_they_are_is_their_mean():
 
 def test_without_a_driver_nothing_is_reported():
     assert gpu_values([Gauge(None)]) == gpu_values([]) == {}
+
+
+def test_each_refusal_of_weights_is_reported_once_with_what_still_serves():
+    def worker(**counters):
+        return RoleEntry("w1", "worker", "box", "cpu", started=1.0, counters=counters)
+
+    refusals = RefusedWeights()
+    assert refusals.new_in([worker(version=4)]) == []
+    said = "worker w1 on box refused weights 7; still serving 4; its output says why"
+    assert refusals.new_in([worker(version=4, refused_version=7)]) == [said]
+    assert refusals.new_in([worker(version=4, refused_version=7)]) == []
+    assert len(refusals.new_in([worker(version=4, refused_version=9)])) == 1

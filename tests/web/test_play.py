@@ -54,6 +54,7 @@ def test_a_whole_game_is_played_saved_and_viewed(
     saved = post(f"/plays/{over['id']}/episode", status=201)
     assert saved["players"] == ["human", "playout"]
     viewed = api.get(f"/played/{saved['id']}").json()
+    assert viewed["players"] == ["Human", "Plain MCTS"]
     assert len(viewed["plies"]) == over["ply"] == saved["num_plies"]
     assert viewed["reward_first_player"] == over["rewards"][0]
     texts = [text for turn in over["turns"] for text in turn["texts"]]

@@ -16,6 +16,7 @@ import pytest
 import zerofleet as zf
 from zerofleet.metrics import DamagedRecords, MetricsLog
 from zerofleet.web.episode_index import EpisodeIndex
+from zerofleet.web.events import faults
 from zerofleet.web.ladder import reachable
 from zerofleet.web.records import RunRecords, table
 
@@ -102,6 +103,9 @@ def test_curves_have_equal_columns_and_at_most_the_points_asked_for(api: httpx.C
         assert {"time", "trained_s", "step", "games"} <= columns.keys()
         assert {len(column) for column in columns.values()} == {min(2, found["num_records"])}
     assert "loss" in get(api, "/runs/ttt/metrics", kind="train")["columns"]
+    busy = get(api, "/runs/ttt/metrics", kind="status")["columns"]["cpu_busy"]
+    assert all(share is None or 0 <= share <= 1 for share in busy)
+    assert any(share is not None for share in busy)
     last = get(api, "/runs/ttt")["totals"]["steps"]
     assert get(api, "/runs/ttt/metrics", kind="train", after_step=last)["num_records"] == 0
 
@@ -133,6 +137,17 @@ def test_events_are_newest_first_and_name_start_checkpoint_weights_and_ratings(
         each["kind"] for each in events
     }
     assert len(get(api, "/runs/ttt/events", limit=2)) == 2
+
+
+def test_refused_weights_and_faults_that_a_role_recorded_are_events(tmp_path: Path) -> None:
+    with MetricsLog(tmp_path) as log:
+        log.append("weights_refused", 7, {"text": "worker w1 on box refused weights 7"})
+        log.append("fault", 8, {"text": "weights 8 refused: sha256 differs from its manifest"})
+    found = [(each.kind, each.step, each.text) for each in faults(RunRecords(tmp_path).refresh())]
+    assert found == [
+        ("refused", 7, "worker w1 on box refused weights 7"),
+        ("fault", 8, "weights 8 refused: sha256 differs from its manifest"),
+    ]
 
 
 def test_games_are_paged_in_every_order(api: httpx.Client) -> None:
@@ -197,6 +212,7 @@ def test_an_episode_is_shown_ply_by_ply(api: httpx.Client) -> None:
     assert found == get(api, f"/runs/ttt/episodes/{game.number}")
     assert len(found["positions"]) == len(found["plies"]) + 1
     assert found["positions"][0]["board"] == ["...", "...", "..."]
+    assert found["policy_is"] == "visits"  # its root is PUCT
     assert found["positions"][-1]["to_move"] == "over"
     for ply, decision in zip(found["plies"], game.decisions(), strict=True):
         assert ply["text"] == decision.position.action_text(decision.action)
@@ -214,6 +230,7 @@ def test_a_position_of_an_episode_can_be_analysed(api: httpx.Client) -> None:
     found = api.post(path, json={"ply": 1, "num_simulations": 20}).json()
     assert found["num_simulations"] == 20
     assert found["player"].startswith("run:ttt@")
+    assert found["player_title"].startswith("ttt, step ")
     assert sum(each["visits"] for each in found["actions"]) == 20
     assert found["to_move"] == 1
     answer = api.post(path, json={"ply": 99})

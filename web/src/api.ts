@@ -540,6 +540,11 @@ export interface components {
              */
             player: string;
             /**
+             * Player Title
+             * @description For people.
+             */
+            player_title: string;
+            /**
              * To Move
              * @enum {unknown}
              */
@@ -730,9 +735,15 @@ export interface components {
             view: "all" | "0" | "1";
             /**
              * Players
-             * @description By seat: the player's text; empty in self-play.
+             * @description By seat, for people; empty in self-play.
              */
             players: string[];
+            /**
+             * Policy Is
+             * @description What the search recorded of each action: its share of the visits (PUCT, without forced
+             *     ones), or the improved policy (Gumbel). None where no search is recorded.
+             */
+            policy_is: ("visits" | "improved") | null;
             /** Outcomes */
             outcomes: components["schemas"]["Outcome"][];
             /** Result First Player */

@@ -114,6 +114,7 @@ METRICS_BY_GROUP: dict[str, tuple[RoleMetric, ...]] = {
         gauge("weights_in_run", "Weights in the run folder: of checkpoints, and rated ones."),
         counter("weights_loaded", "Weights that a worker or rater loaded."),
         counter("weights_refused", "Published weights that were refused as damaged or unfit."),
+        gauge("refused_version", "Newest weights version that was refused."),
         gauge("versions_behind", "Published versions that are newer than the one loaded."),
         gauge("weights_behind_s", "Seconds since newer weights than the loaded were published."),
         gauge("weights_latency_s", "Seconds from publication to use, of the version loaded."),

@@ -9,10 +9,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import Literal
 
 from zerofleet import _core, nets
 from zerofleet.bus import Bus, MemoryBus
 from zerofleet.config import Config
+from zerofleet.cores import CpuGauge
+from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.callbacks import Callbacks, step_callback, version_callback
 from zerofleet.fleet.group_sizes import games_per_group
 from zerofleet.fleet.hardware import DevicePlan, ThreadPlan, plan_devices, plan_threads
@@ -65,6 +68,7 @@ class TrainerSession:
         # The machine.
         self.devices = devices
         self.gauges = open_gauges([*devices.inference, *devices.training], screen.say)
+        self._cpu = CpuGauge()
         set_up_torch(config.run.seed, num_threads, config.run.deterministic)
 
         # Files and metrics.
@@ -155,12 +159,20 @@ class TrainerSession:
     def write_status(self, played: SelfPlayTotals) -> None:
         elapsed_s = time.monotonic() - self.started_s
         values = status_values(elapsed_s, self.loop, played, self.game.max_plies)
+        if (busy := self._cpu.read()) is not None:
+            values["cpu_busy"] = busy
         self.metrics.append("status", self.loop.step_count, values | gpu_values(self.gauges))
+
+    def write_event(self, kind: Literal["weights_refused", "fault"], text: str) -> None:
+        """Something that a person who looks at the run should know of."""
+        self.metrics.append(kind, self.loop.step_count, {"text": text})
 
     # ---- the end
 
     def fail(self, fault: BaseException) -> None:
         """Ends the session; `finish` raises the first fault."""
+        if isinstance(fault, ZerofleetError):
+            self.write_event("fault", str(fault))
         self._faults.append(fault)
 
     def raise_fault(self) -> None:

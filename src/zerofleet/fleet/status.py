@@ -68,6 +68,30 @@ class RegistryTotals:
         return SelfPlayTotals(**self._sums)
 
 
+class RefusedWeights:
+    """Weights that roles refused, from what they write into the registry."""
+
+    def __init__(self) -> None:
+        self._reported: set[tuple[str, float, float]] = set()
+
+    def new_in(self, roles: Sequence[RoleEntry]) -> list[str]:
+        """A sentence for each role that refused weights since the last look; the role itself has
+        written why."""
+        said = []
+        for role in roles:
+            refused = role.counters.get("refused_version")
+            if refused is None or (key := (role.id, role.started, refused)) in self._reported:
+                continue
+            self._reported.add(key)
+            still = role.counters.get("version")
+            serving = f"; still serving {still:.0f}" if still is not None else ""
+            said.append(
+                f"{role.kind} {role.id} on {role.host} refused weights {refused:.0f}{serving}; "
+                "its output says why"
+            )
+        return said
+
+
 def status_values(
     elapsed_s: float, loop: "TrainingLoop", played: SelfPlayTotals, max_plies: int
 ) -> dict[str, Any]:

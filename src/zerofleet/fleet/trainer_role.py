@@ -38,7 +38,13 @@ from zerofleet.fleet.role import LOOPBACK_PORT, HealthPort, RolePresence
 from zerofleet.fleet.role_metrics import QueueWatch, Values, disk_values
 from zerofleet.fleet.screen import Screen
 from zerofleet.fleet.session import TrainerSession
-from zerofleet.fleet.status import RegistryTotals, SelfPlayTotals, gpu_values, status_values
+from zerofleet.fleet.status import (
+    RefusedWeights,
+    RegistryTotals,
+    SelfPlayTotals,
+    gpu_values,
+    status_values,
+)
 from zerofleet.infer import Evaluator, make_evaluator
 from zerofleet.metrics import Sink
 from zerofleet.runs.folder import Run, keep_settings
@@ -159,6 +165,7 @@ class FleetTrainer:
 
         # What is seen of it, and of the others.
         self._registry = RegistryTotals()
+        self._refusals = RefusedWeights()
         self._played = SelfPlayTotals()
         self._roles: list[RoleEntry] = []
         self._queue = QueueWatch(bus, config.fleet.max_backlog_bytes)
@@ -273,6 +280,8 @@ class FleetTrainer:
             )
         self._roles = self._bus.roles()
         self._played = self._registry.update(self._roles)
+        for text in self._refusals.new_in(self._roles):
+            self._session.write_event("weights_refused", text)
         self._queue.update()
         self._num_weights_in_run = len(self._loop.weights.versions())
 

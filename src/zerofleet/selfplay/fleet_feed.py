@@ -106,6 +106,7 @@ class FleetWeightsFeed(WeightsFeed):
         return {
             "weights_loaded": self._num_loaded,
             "weights_refused": len(self._refused),
+            "refused_version": max(self._refused, default=None),
             "versions_behind": versions,
             "weights_behind_s": seconds,
             "weights_latency_s": self._latency_s,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerofleet._core import CHANCE, OVER
+from zerofleet.config import read
 from zerofleet.games import Episode, Event, Game, Position
 from zerofleet.runs.folder import find
 from zerofleet.runs.logged_games import TRUNCATED, LoggedGame, LoggedGames
@@ -27,6 +28,7 @@ from zerofleet.web.seen import (
 if TYPE_CHECKING:
     from zerofleet.web.games import Games
 
+PolicyKind = Literal["visits", "improved"]
 Order = Literal["newest", "longest", "surprising", "upset"]
 SORT_BY = {"longest": "num_plies", "surprising": "surprise", "upset": "favourite_lost"}
 MAX_FILTERS = 200
@@ -72,7 +74,9 @@ class Episodes:
         return len(self._indexes.of(find(run).facts.id, run).rows(wait_s=0)[0])
 
     def detail(self, run: str, episode: str, view: View) -> EpisodeDetail:
-        return detail_of(self.find(run, episode), view)
+        root = read(find(run).config_path).search.root
+        policy_is: PolicyKind = "visits" if root == "puct" else "improved"
+        return detail_of(self.find(run, episode), view, policy_is=policy_is)
 
     def position(self, run: str, episode: str, ply: int) -> Position:
         """The position before a ply."""
@@ -162,7 +166,12 @@ def position_at(positions: Sequence[Position], ply: int) -> Position:
     return positions[ply]
 
 
-def detail_of(played: LoggedGame, view: View, players: Sequence[str] = ("", "")) -> EpisodeDetail:
+def detail_of(
+    played: LoggedGame,
+    view: View,
+    players: Sequence[str] = ("", ""),
+    policy_is: PolicyKind | None = None,
+) -> EpisodeDetail:
     """A game as a player or a spectator sees it."""
     positions = played.positions()
     outcome = played.episode.outcome_first_player
@@ -174,6 +183,7 @@ def detail_of(played: LoggedGame, view: View, players: Sequence[str] = ("", ""))
         options=played.game.options,
         view=view,
         players=list(players),
+        policy_is=policy_is,
         outcomes=outcomes_of(played.game),
         result_first_player=played.result,
         reward_first_player=played.game.outcomes[outcome].reward if outcome >= 0 else None,

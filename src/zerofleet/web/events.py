@@ -20,6 +20,7 @@ def events_of(run: Run, records: RunRecords, limit: int) -> list[RunEvent]:
         *created(run),
         *starts(records),
         *ratings(records),
+        *faults(records),
         *checkpoints(run.checkpoints),
         *published(run.weights),
         *refused(run.refused),
@@ -44,6 +45,18 @@ def ratings(records: RunRecords) -> Iterator[RunEvent]:
     for record in records.rating:
         text = f"{record['score']:.1%} against {record['opponent']} in {record['games']:,} games"
         yield RunEvent(time=record["time"], step=record["step"], kind="rating", text=text)
+
+
+def faults(records: RunRecords) -> Iterator[RunEvent]:
+    """What ended a session, and weights that a role refused."""
+    for record in records.events:
+        text = str(record.get("text", ""))[:MAX_REASON]
+        yield RunEvent(
+            time=record["time"],
+            step=record["step"],
+            kind="fault" if record["kind"] == "fault" else "refused",
+            text=text,
+        )
 
 
 def checkpoints(folder: Path) -> Iterator[RunEvent]:

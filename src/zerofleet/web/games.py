@@ -131,12 +131,12 @@ class Games:
         game = self.get(name, options_of(options))
         found = []
         if find_best(game.name, game.options):
-            found.append(player_line(BEST, "Best weights", "weights", NUM_SIMULATIONS))
+            found.append(player_line(BEST, "weights", NUM_SIMULATIONS))
         found += self._run_players(game)
-        found.append(player_line("playout", "Plain MCTS", "baseline", NUM_PLAYOUTS))
+        found.append(player_line("playout", "baseline", NUM_PLAYOUTS))
         for heuristic in HEURISTICS.get(game.name, {}):
-            found.append(player_line(heuristic, heuristic.capitalize(), "baseline", None))
-        found.append(player_line("random", "Random", "baseline", None))
+            found.append(player_line(heuristic, "baseline", None))
+        found.append(player_line("random", "baseline", None))
         return found
 
     def _run_players(self, game: Game) -> list[PlayerLine]:
@@ -147,7 +147,7 @@ class Games:
                 steps = WeightsStore(run.weights).versions()
                 if steps and self.of_run(run) == game:
                     created = run.facts.created.timestamp()
-                    line = player_line(f"run:{name}", name, "run", NUM_SIMULATIONS, steps[::-1])
+                    line = player_line(f"run:{name}", "run", NUM_SIMULATIONS, steps[::-1])
                     found.append((created, line))
             except ZerofleetError:  # a damaged run, or one whose code may not run
                 continue
@@ -187,18 +187,25 @@ class Games:
 
 
 def player_line(
-    text: str, title: str, kind: str, simulations: int | None, steps: Sequence[int] = ()
+    text: str, kind: str, simulations: int | None, steps: Sequence[int] = ()
 ) -> PlayerLine:
     return PlayerLine.model_validate(
         {
             "text": text,
-            "title": title,
+            "title": player_title(text),
             "kind": kind,
             "searches": simulations is not None,
             "default_simulations": simulations,
             "steps": list(steps)[:MAX_STEPS_LISTED],
         }
     )
+
+
+def player_title(text: str) -> str:
+    """A player's text as people read it."""
+    if (named := RUN_PLAYER.fullmatch(text)) is not None:
+        return f"{named[1]}, step {int(named[2]):,}" if named[2] else named[1]
+    return {BEST: "Best weights", "playout": "Plain MCTS"}.get(text, text.capitalize())
 
 
 def options_of(texts: Sequence[str]) -> dict[str, str]:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from zerofleet.cores import num_cores
+from zerofleet.cores import CpuGauge, num_cores
 from zerofleet.web.schema import Machine
 
-STAT, MEMORY, LOCKS = Path("/proc/stat"), Path("/proc/meminfo"), Path("/proc/locks")
+MEMORY, LOCKS = Path("/proc/meminfo"), Path("/proc/locks")
 MIN_INTERVAL_S = 1.0
 """Between two looks; what was found last is shown meanwhile."""
 
@@ -22,7 +22,7 @@ class MachineGauge:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._at_s = 0.0
-        self._last = cpu_times()
+        self._cpu = CpuGauge()
         self._share: float | None = None
 
     def look(self, status: Mapping[str, Any]) -> Machine:
@@ -42,20 +42,9 @@ class MachineGauge:
     def _cpu_share(self) -> float | None:
         with self._lock:
             now_s = time.monotonic()
-            if now_s - self._at_s >= MIN_INTERVAL_S and (now := cpu_times()) is not None:
-                if self._last is not None and now[1] > self._last[1]:
-                    busy, whole = now[0] - self._last[0], now[1] - self._last[1]
-                    self._share = round(min(1.0, max(0.0, busy / whole)), 3)
-                self._last, self._at_s = now, now_s
+            if now_s - self._at_s >= MIN_INTERVAL_S:
+                self._share, self._at_s = self._cpu.read(), now_s
             return self._share
-
-
-def cpu_times() -> tuple[int, int] | None:
-    """Busy and all ticks of all cores; None where the system does not tell."""
-    with suppress(OSError, ValueError, IndexError):
-        ticks = [int(each) for each in STAT.read_text().splitlines()[0].split()[1:9]]
-        return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
-    return None
 
 
 def memory_bytes() -> tuple[int, int] | None:

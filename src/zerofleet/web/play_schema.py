@@ -152,7 +152,10 @@ class EpisodeDetail(Answer):
     options: Options
     view: Literal["all", "0", "1"]
     players: list[str]
-    """By seat: the player's text; empty in self-play."""
+    """By seat, for people; empty in self-play."""
+    policy_is: Literal["visits", "improved"] | None
+    """What the search recorded of each action: its share of the visits (PUCT, without forced
+    ones), or the improved policy (Gumbel). None where no search is recorded."""
     outcomes: list[Outcome]
     result_first_player: str
     reward_first_player: float | None
@@ -205,6 +208,8 @@ class AnalysisAnswer(Answer):
 
     player: str
     """Who searched."""
+    player_title: str
+    """For people."""
     to_move: Mover
     actions: list[AnalysedAction]
     """Best first."""

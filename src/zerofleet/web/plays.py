@@ -19,7 +19,7 @@ from zerofleet.errors import IllegalAction, Inconsistent, Unsupported
 from zerofleet.games import Game, Position
 from zerofleet.games.record import actions_of_turn
 from zerofleet.web.errors import Refused, unknown
-from zerofleet.web.games import Games
+from zerofleet.web.games import Games, player_title
 from zerofleet.web.play_schema import (
     ActionRequest,
     PlayAnswer,
@@ -132,7 +132,8 @@ class Play:
         for seat, strength in enumerate(self.seats):
             if strength is not None:
                 same = self.seats[0] == self.seats[1]
-                named.append(f"{strength.text} ({seat + 1})" if same else strength.text)
+                title = player_title(strength.text)
+                named.append(f"{title} ({seat + 1})" if same else title)
             else:
                 named.append("you" if len(humans) == 1 else ("first", "second")[seat])
         return named
@@ -365,7 +366,7 @@ def seat_answer(strength: Strength | None) -> SeatAnswer:
         return SeatAnswer(player=HUMAN, title="You", num_simulations=None, seconds=None)
     return SeatAnswer(
         player=strength.text,
-        title=strength.text.removeprefix("run:"),
+        title=player_title(strength.text),
         num_simulations=strength.num_simulations,
         seconds=strength.seconds,
     )

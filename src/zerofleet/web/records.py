@@ -44,6 +44,8 @@ class RunRecords:
     train: list[Record] = field(default_factory=list)
     status: list[Record] = field(default_factory=list)
     rating: list[Record] = field(default_factory=list)
+    events: list[Record] = field(default_factory=list)
+    """Faults, and weights that were refused."""
     starts: list[Record] = field(default_factory=list)
     """The first record of each session."""
     num_changes: int = 0
@@ -94,7 +96,7 @@ class RunRecords:
             self._forget()
 
     def _forget(self) -> None:
-        for kind in (self.train, self.status, self.rating, self.starts):
+        for kind in (self.train, self.status, self.rating, self.events, self.starts):
             kind.clear()
         self._at = 0, 0
         self._progress = Progress()
@@ -114,6 +116,8 @@ class RunRecords:
             self._elapsed_s = record["elapsed_s"]
         if record["kind"] in kinds:
             kinds[record["kind"]].append(record)
+        elif record["kind"] in ("weights_refused", "fault"):
+            self.events.append(record)
         self.num_changes += 1
 
 

@@ -20,7 +20,7 @@ from zerofleet.runs.logged_games import TRUNCATED, LoggedGame
 from zerofleet.storage import write_whole
 from zerofleet.web.episodes import detail_of, outcomes_of, position_at
 from zerofleet.web.errors import unknown
-from zerofleet.web.games import Games
+from zerofleet.web.games import Games, player_title
 from zerofleet.web.play_schema import EpisodeDetail, SavedGame
 from zerofleet.web.schema import Ply
 from zerofleet.web.seen import View, player_of, player_or_chance, position_text, seen, steps
@@ -87,7 +87,8 @@ class SavedGames:
         about = self._about(name)
         played = self._read(about)
         if isinstance(played, LoggedGame):
-            return detail_of(played, view, about.players).model_copy(update={"id": name})
+            players = [player_title(text) for text in about.players]
+            return detail_of(played, view, players).model_copy(update={"id": name})
         return record_detail(about, played, view)
 
     def position(self, name: str, ply: int) -> Position:
@@ -140,7 +141,8 @@ def record_detail(about: SavedGame, record: GameRecord, view: View) -> EpisodeDe
         game=about.game,
         options=about.options,
         view=view,
-        players=about.players,
+        players=[player_title(text) for text in about.players],
+        policy_is=None,
         outcomes=outcomes_of(record.game),
         result_first_player=about.result_first_player,
         reward_first_player=last.rewards()[0] if last.to_move == OVER else None,

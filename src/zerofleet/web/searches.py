@@ -32,7 +32,7 @@ from zerofleet.games import Game, Position
 from zerofleet.search import Analysis, CoreEvaluatorName, Evaluate, RunningSearch
 from zerofleet.search.evaluate import evaluate_checked
 from zerofleet.web.errors import busy
-from zerofleet.web.games import Games
+from zerofleet.web.games import Games, player_title
 from zerofleet.web.play_schema import (
     MAX_SECONDS,
     AnalysedAction,
@@ -193,6 +193,7 @@ def analysis_answer(found: Analysis, player: str) -> AnalysisAnswer:
     line = found.line()
     return AnalysisAnswer(
         player=player,
+        player_title=player_title(player),
         to_move=mover_of(position),
         actions=[
             AnalysedAction(

@@ -123,7 +123,7 @@ export function Thoughts({ analysis, textOf, played = null }: ThoughtsProps) {
         </tbody>
       </table>
       <p class="thoughts-note">
-        {count(analysis.num_simulations)} simulations by {analysis.player}
+        {count(analysis.num_simulations)} simulations by {analysis.player_title}
         {analysis.is_solved ? "; the value is proven" : `, depth ${analysis.depth}`}. Values are for the player to move.
       </p>
       {analysis.principal_variation.length > 1 && (

@@ -189,6 +189,7 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
     each.probability >= LEAST_SHARE || each.action === ply.action;
   const shown = ply.policy.filter(isShown).slice(0, POLICY_ROWS);
   const most = Math.max(...ply.policy.map(({ probability }) => probability), 1e-9);
+  const hasVisits = episode.policy_is === "visits";
   const facts = [
     ply.search === "none" ? "no search" : `${ply.search} search, ${plural(ply.num_simulations, "simulation")}`,
     `weights of step ${count(ply.version)}`,
@@ -206,27 +207,32 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
       {known && episode.outcomes.length > 3 && <Outcomes ply={ply} episode={episode} name={names[mover]} />}
       <p class="thoughts-note">{facts.join(" · ")}</p>
       {ply.policy.length > 0 && (
-        <table class="thoughts-table policy-table">
-          <caption class="unseen">Policy of the search</caption>
-          <thead>
-            <tr>
-              <th scope="col">Move</th>
-              <th scope="col">Policy</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ action, text, probability }) => (
-              <tr key={action} class={action === ply.action ? "is-played" : ""}>
-                <th scope="row">
-                  {textOf(text)}
-                  {action === ply.action && <span class="unseen">, played</span>}
-                  <ShareBar share={probability / most} />
-                </th>
-                <td>{percent(probability)}</td>
+        <>
+          <table class="thoughts-table policy-table">
+            <caption class="unseen">Policy of the search</caption>
+            <thead>
+              <tr>
+                <th scope="col">Move</th>
+                <th scope="col">Policy</th>
+                {hasVisits && <th scope="col">Visits</th>}
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {shown.map(({ action, text, probability }) => (
+                <tr key={action} class={action === ply.action ? "is-played" : ""}>
+                  <th scope="row">
+                    {textOf(text)}
+                    {action === ply.action && <span class="unseen">, played</span>}
+                    <ShareBar share={probability / most} />
+                  </th>
+                  <td>{percent(probability)}</td>
+                  {hasVisits && <td>{count(Math.round(probability * ply.num_simulations))}</td>}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <p class="thoughts-note">{policyNote(episode.policy_is, ply.num_simulations)}</p>
+        </>
       )}
       {ply.policy.length === 0 && ply.search === "fast" && (
         <p class="thoughts-note">A fast search records no policy target.</p>
@@ -302,6 +308,12 @@ function Search({ episode, run, at, ply, textOf }: SearchProps) {
 }
 
 // ---- words
+
+function policyNote(kind: Episode["policy_is"], numSimulations: number): string {
+  if (kind === "visits")
+    return `As recorded: each move's share of ${plural(numSimulations, "simulation")}, without forced visits.`;
+  return "As recorded: the improved policy of Gumbel search; it keeps no visits of single moves.";
+}
 
 function seatNames({ players }: Episode): readonly [string, string] {
   const [first, second] = players;

@@ -101,7 +101,10 @@ export function Losses({ runs, along }: CurvesProps) {
 
 export function Throughput({ runs, along }: CurvesProps) {
   const axis = xAxis(along);
-  const hasGpu = runs.some((run) => run.status?.columns["gpu_busy"] !== undefined);
+  const uses = [
+    { column: "cpu_busy", title: "CPU use" },
+    { column: "gpu_busy", title: "GPU use" },
+  ].filter(({ column }) => runs.some((run) => run.status?.columns[column] !== undefined));
   const speeds = [
     { counter: "games", title: "Games/s" },
     { counter: "inferences", title: "Inferences/s" },
@@ -138,13 +141,14 @@ export function Throughput({ runs, along }: CurvesProps) {
           lines={each(runs, "status", (metrics, run) => speed(metrics, "device_busy_s", along, run))}
           {...share}
         />
-        {hasGpu && (
+        {uses.map(({ column, title }) => (
           <Chart
-            title="GPU use"
-            lines={each(runs, "status", (metrics, run) => curve(metrics, "gpu_busy", along, run))}
+            key={column}
+            title={title}
+            lines={each(runs, "status", (metrics, run) => curve(metrics, column, along, run))}
             {...share}
           />
-        )}
+        ))}
       </div>
     </Section>
   );
