@@ -59,6 +59,7 @@ def test_the_server_never_fails(unlimited: httpx.Client, play: str, label: str) 
     base = str(unlimited.base_url).removesuffix("/api/v1/")
     checks = (not_a_server_error, response_schema_conformance)
     names = {"run": "ttt", "episode": "3", "play": play, "saved": "connect4-1"}
+    names |= {"account": "1", "action": "pause"}
 
     def send(case: schemathesis.Case) -> None:
         case.call_and_validate(base_url=base, checks=checks, timeout=TIMEOUT_S)

@@ -484,6 +484,130 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Lending
+         * @description Whether browsers may play, for which run, within which limits.
+         */
+        get: operations["get_lending_api_v1_lend_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lend/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign Up
+         * @description A new account with its token, which is told here only.
+         */
+        post: operations["sign_up_api_v1_lend_accounts_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lend/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Account
+         * @description The account of a token, and what it contributed.
+         */
+        get: operations["get_account_api_v1_lend_me_get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Account
+         * @description Deletes the account and everything that names it. Its games stay, as nobody's.
+         */
+        delete: operations["delete_account_api_v1_lend_me_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lend/community": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Community
+         * @description Totals, the leaderboards and the history of the run.
+         */
+        get: operations["get_community_api_v1_lend_community_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lend/operator/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Accounts
+         * @description All accounts, newest first.
+         */
+        get: operations["list_accounts_api_v1_lend_operator_accounts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lend/operator/accounts/{account}/{action}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change Account
+         * @description Pauses, resumes or revokes an account; its tabs notice at once.
+         */
+        post: operations["change_account_api_v1_lend_operator_accounts__account___action__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -678,6 +802,107 @@ export interface components {
              * @description By player.
              */
             points: number[];
+        };
+        /** Community */
+        Community: {
+            /** Run */
+            run: string;
+            totals: components["schemas"]["CommunityTotals"];
+            /** Users */
+            users: components["schemas"]["CommunityUser"][];
+            /** Devices */
+            devices: components["schemas"]["CommunityDevice"][];
+            /**
+             * History
+             * @description Of the last days, oldest first; hours without a game are left out.
+             */
+            history: components["schemas"]["CommunityHour"][];
+        };
+        /** CommunityDevice */
+        CommunityDevice: {
+            /** Rank */
+            rank: number;
+            /**
+             * Name
+             * @description Of its user.
+             */
+            name: string;
+            /** Device */
+            device: string;
+            /** Backend */
+            backend: string;
+            /** Num Games */
+            num_games: number;
+            /** Num Samples */
+            num_samples: number;
+        };
+        /** CommunityHour */
+        CommunityHour: {
+            /**
+             * Time
+             * @description Unix time of its beginning.
+             */
+            time: number;
+            /** Num Games */
+            num_games: number;
+            /** Num Samples */
+            num_samples: number;
+        };
+        /** CommunityTotals */
+        CommunityTotals: {
+            /** Num Games */
+            num_games: number;
+            /** Num Samples */
+            num_samples: number;
+            /**
+             * Num Users
+             * @description With a game.
+             */
+            num_users: number;
+            /** Num Devices */
+            num_devices: number;
+            /**
+             * Num Online
+             * @description Tabs that are connected now.
+             */
+            num_online: number;
+            /**
+             * Games Per Hour
+             * @description Over the last hour.
+             */
+            games_per_hour: number;
+            /** Version */
+            version: number | null;
+            /** @description The newest of the run, where its folder is on the server's machine. */
+            rating: components["schemas"]["RatingPoint"] | null;
+        };
+        /** CommunityUser */
+        CommunityUser: {
+            /** Rank */
+            rank: number;
+            /** Name */
+            name: string;
+            /** Num Games */
+            num_games: number;
+            /** Num Samples */
+            num_samples: number;
+            /** Reliability */
+            reliability: number;
+            /** Contribution */
+            contribution: number;
+        };
+        /**
+         * Consent
+         * @description What a person agrees to before the first game.
+         */
+        Consent: {
+            /**
+             * Version
+             * @description Sent back with the sign-up; another text has another version.
+             */
+            version: string;
+            /** Text */
+            text: string;
         };
         /**
          * Difference
@@ -1191,6 +1416,169 @@ export interface components {
             text: string;
         };
         /**
+         * LendAccount
+         * @description An account as its owner sees it.
+         */
+        LendAccount: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "paused" | "quarantined" | "revoked";
+            /**
+             * Reason
+             * @description Of a state other than active.
+             */
+            reason: string;
+            /**
+             * Created
+             * @description Unix time.
+             */
+            created: number;
+            /**
+             * Num Games
+             * @description Accepted and not withdrawn.
+             */
+            num_games: number;
+            /** Num Samples */
+            num_samples: number;
+            /** Num Simulations */
+            num_simulations: number;
+            /**
+             * Num Unreturned
+             * @description Games that were given out and did not come back by their deadline.
+             */
+            num_unreturned: number;
+            /**
+             * Reliability
+             * @description The share of games that came back.
+             */
+            reliability: number;
+            /**
+             * Contribution
+             * @description Games times reliability.
+             */
+            contribution: number;
+            /**
+             * Rank
+             * @description By contribution; None without a game.
+             */
+            rank: number | null;
+            /** Devices */
+            devices: components["schemas"]["LentDevice"][];
+        };
+        /**
+         * LendLimits
+         * @description What the operator allows.
+         */
+        LendLimits: {
+            /**
+             * Min Simulations
+             * @description Per search; equal to the next where a browser may not choose.
+             */
+            min_simulations: number;
+            /** Max Simulations */
+            max_simulations: number;
+            /** Max Games At Once */
+            max_games_at_once: number;
+            /**
+             * Refresh Minutes
+             * @description Between new weights.
+             */
+            refresh_minutes: number;
+            /**
+             * Deadline Minutes
+             * @description For the games of an assignment.
+             */
+            deadline_minutes: number;
+            /**
+             * Max Games Per Day
+             * @description Of an account.
+             */
+            max_games_per_day: number;
+        };
+        /**
+         * LendStatus
+         * @description Whether lending is on.
+         */
+        LendStatus: {
+            /** Is On */
+            is_on: boolean;
+            /**
+             * Reason
+             * @description Why there is no run; empty where there is one.
+             */
+            reason: string;
+            /** Protocol */
+            protocol: number;
+            /**
+             * Socket
+             * @description Path of the WebSocket.
+             */
+            socket: string;
+            consent: components["schemas"]["Consent"];
+            /** @description None where lending is off or waits for a trainer. */
+            lent: components["schemas"]["LentRun"] | null;
+        };
+        /**
+         * LentDevice
+         * @description A browser of an account.
+         */
+        LentDevice: {
+            /**
+             * Device
+             * @description The beginning of a hash of its id.
+             */
+            device: string;
+            /** Backend */
+            backend: string;
+            /** Num Games */
+            num_games: number;
+            /** Num Samples */
+            num_samples: number;
+            /**
+             * Last Seen
+             * @description Unix time.
+             */
+            last_seen: number;
+        };
+        /**
+         * LentRun
+         * @description The run that browsers play for.
+         */
+        LentRun: {
+            /** Run */
+            run: string;
+            /** Game */
+            game: string;
+            /** Options */
+            options: {
+                [key: string]: string;
+            };
+            /**
+             * Signatures
+             * @description Of the game, by name: what a tab must compute too.
+             */
+            signatures: {
+                [key: string]: string;
+            };
+            /**
+             * Version
+             * @description Of the weights that browsers play with.
+             */
+            version: number;
+            limits: components["schemas"]["LendLimits"];
+            /**
+             * Paused
+             * @description Why no games are given out now; empty where they are.
+             */
+            paused: string;
+        };
+        /**
          * LiveMessage
          * @description One message of the WebSocket /api/v1/live?run=NAME; `type` says what `data` is.
          *
@@ -1277,6 +1665,18 @@ export interface components {
              */
             num_records: number;
         };
+        /** NewAccount */
+        NewAccount: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /**
+             * Token
+             * @description Told once: the server keeps its hash alone.
+             */
+            token: string;
+        };
         /**
          * NewRecords
          * @description Records that follow those up to a step; a page drops what it has after that step.
@@ -1285,6 +1685,39 @@ export interface components {
             /** After Step */
             after_step: number;
             table: components["schemas"]["Metrics"];
+        };
+        /**
+         * OperatorAccount
+         * @description An account as an operator sees it.
+         */
+        OperatorAccount: {
+            account: components["schemas"]["LendAccount"];
+            /**
+             * Num Online
+             * @description Its tabs.
+             */
+            num_online: number;
+            /**
+             * Num Valid
+             * @description Consecutive games in which nothing was found.
+             */
+            num_valid: number;
+            /**
+             * Num Checked
+             * @description Games whose decisions were searched again.
+             */
+            num_checked: number;
+            /**
+             * Suspicion
+             * @description Of the sequential test; at `alarm` the account is quarantined.
+             */
+            suspicion: number;
+            /** Alarm */
+            alarm: number;
+            /** Num Refused */
+            num_refused: number;
+            /** Num Withdrawn */
+            num_withdrawn: number;
         };
         /**
          * Outcome
@@ -1807,6 +2240,22 @@ export interface components {
             num_simulations: number | null;
             /** Seconds */
             seconds: number | null;
+        };
+        /**
+         * SignUp
+         * @description A new account.
+         */
+        SignUp: {
+            /**
+             * Name
+             * @description As the community page shows it.
+             */
+            name: string;
+            /**
+             * Consent
+             * @description The version of the text that was agreed to.
+             */
+            consent: string;
         };
         /**
          * Species
@@ -2766,6 +3215,221 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnalysisAnswer"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_lending_api_v1_lend_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LendStatus"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    sign_up_api_v1_lend_accounts_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignUp"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAccount"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_account_api_v1_lend_me_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Bearer TOKEN */
+                authorization?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LendAccount"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_account_api_v1_lend_me_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Bearer TOKEN */
+                authorization?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_community_api_v1_lend_community_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Community"];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    list_accounts_api_v1_lend_operator_accounts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccount"][];
+                };
+            };
+            /** @description Client Error */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    change_account_api_v1_lend_operator_accounts__account___action__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Number of an account. */
+                account: number;
+                action: "pause" | "resume" | "revoke";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccount"];
                 };
             };
             /** @description Client Error */

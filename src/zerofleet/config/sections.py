@@ -262,6 +262,26 @@ class FleetConfig(Section):
     repairs a lost Redis sooner; longer repeats less to a slow trainer."""
 
 
+class LendConfig(Section):
+    """Games that browsers play for the run, through a gateway (`zerofleet dash --lend`)."""
+
+    refresh_minutes: Annotated[float, Field(ge=0, le=1e5)] = 10
+    """Minutes between new weights for browsers. More saves their links and yours; fewer play with
+    newer weights."""
+
+    deadline_minutes: Annotated[float, Field(gt=0, le=1e5)] = 60
+    """Minutes that a browser has for the games that it was given. More suits slow devices and
+    closed tabs; fewer bring games by newer weights."""
+
+    max_games_at_once: Annotated[int, Field(ge=1, le=64)] = 16
+    """Games that a browser plays concurrently, at most. More fill its batches better and need more
+    of its memory."""
+
+    min_simulations: CountOrZero = 0
+    """Fewest simulations per search that a browser may choose; the most are the run's own. 0: it
+    may not choose."""
+
+
 class StopConfig(Section):
     """When a run ends: at whichever comes first. Where all are null, at Ctrl-C."""
 
@@ -335,6 +355,7 @@ class Config(Section):
     train: TrainConfig = TrainConfig()
     rating: RatingConfig = RatingConfig()
     fleet: FleetConfig = FleetConfig()
+    lend: LendConfig = LendConfig()
     stop: StopConfig = StopConfig()
     run: RunConfig = RunConfig()
 

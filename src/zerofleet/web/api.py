@@ -26,6 +26,7 @@ from zerofleet.errors import (
     ZerofleetError,
 )
 from zerofleet.web.errors import Refused
+from zerofleet.web.lend.routes import lend_routes
 from zerofleet.web.play_routes import play_routes
 from zerofleet.web.run_routes import run_routes
 from zerofleet.web.schema import Error, Hello, LiveMessage, LiveStatus
@@ -57,7 +58,7 @@ def make_api(services: Services) -> FastAPI:
         redoc_url=None,
     )
     answers: dict[int | str, dict[str, Any]] = {"4XX": {"model": Error}}
-    for router in (run_routes(services), play_routes(services)):
+    for router in (run_routes(services), play_routes(services), lend_routes(services)):
         app.include_router(router, prefix=PREFIX, responses=answers)
     app.add_exception_handler(ZerofleetError, answer_fault)
     app.add_exception_handler(RequestValidationError, answer_invalid)

@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 from zerofleet.web.episodes import Episodes
 from zerofleet.web.fleets import Fleets
 from zerofleet.web.games import Games
+from zerofleet.web.lend.lending import Lending
 from zerofleet.web.plays import Plays
 from zerofleet.web.runs import Runs
 from zerofleet.web.saved import SavedGames
@@ -23,7 +24,7 @@ Result = TypeVar("Result")
 class Services:
     """Everything that the pages show and do."""
 
-    def __init__(self, custom_games: Sequence[str] = ()) -> None:
+    def __init__(self, custom_games: Sequence[str] = (), lending: Lending | None = None) -> None:
         self._threads = ThreadPoolExecutor(NUM_THREADS, "web")
         self.games = Games(custom_games)
         self.runs = Runs(self.games)
@@ -32,6 +33,8 @@ class Services:
         self.searches = Searches(self.games)
         self.saved = SavedGames(self.games)
         self.plays = Plays(self.games, self.searches, self.saved)
+        self.lending = lending
+        """None where it is off."""
 
     async def in_thread(
         self,
@@ -45,5 +48,7 @@ class Services:
         )
 
     def close(self) -> None:
+        if self.lending is not None:
+            self.lending.close()
         self.searches.close()
         self._threads.shutdown(wait=False, cancel_futures=True)

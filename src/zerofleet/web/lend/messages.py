@@ -66,6 +66,10 @@ class WorkerReady(Message, tag="WORKER_READY", frozen=True):
     signatures: Annotated[dict[Name, Name], msgspec.Meta(max_length=64)]
     """Of each game, computed in the tab."""
     features: Features
+    num_simulations: Small = 0
+    """Per search, within what GET /api/v1/lend allows; 0: the most."""
+    games_at_once: Small = 0
+    """The size of an assignment, within the same; 0: the most."""
 
 
 class GamesComplete(Message, tag="GAMES_COMPLETE", frozen=True):
