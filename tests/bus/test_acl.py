@@ -68,6 +68,14 @@ RATING = """
     ZRANGE zf:{run}:ratings 0 -1 | HKEYS zf:{run}:results:a | HSETNX zf:{run}:results:a 1 x
     SET zf:{run}:lease:a:0 x | XADD zf:{run}:episodes:gpu * a b | SADD zf:{run}:senders gpu
 """
+
+
+def publishing_without(word: str) -> str:
+    return " | ".join(
+        each for each in PUBLISHING.replace("\n", " | ").split("|") if word not in each
+    )
+
+
 OF_ALL = [ADMIN, OTHER_RUN, PUBLISHING, DELETING]
 
 
@@ -93,6 +101,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
         ("worker-box-1", [*OF_ALL, SCRIPTS, OTHERS_MARKS, READING_GAMES, SERVING]),
         ("rater-judge", [*OF_ALL, SCRIPTS, OTHERS_MARKS, READING_GAMES, SERVING]),
         ("inference-gpu", [*OF_ALL, SCRIPTS, OTHERS_MARKS, READING_GAMES, RATING, OTHERS_OFFERS]),
+        (
+            "gateway-browsers",
+            [
+                ADMIN,
+                OTHER_RUN,
+                publishing_without("withdrawals"),
+                DELETING,
+                SCRIPTS,
+                OTHERS_MARKS,
+                READING_GAMES,
+                SERVING,
+            ],
+        ),
         ("viewer", [*OF_ALL, SCRIPTS]),
         ("trainer", [ADMIN, OTHER_RUN]),
     ],

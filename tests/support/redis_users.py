@@ -21,7 +21,7 @@ from zerofleet.bus.acl import RoleIds, acl_users, user_names
 from zerofleet.bus.redis import RedisBus
 from zerofleet.fleet.local_redis import free_port
 
-ROLES = RoleIds(["box-1", "box-2", "worker-1"], ["judge"], ["gpu"])
+ROLES = RoleIds(["box-1", "box-2", "worker-1"], ["judge"], ["gpu"], ["browsers"])
 PASSWORDS = {name: f"secret of {name}" for name in user_names("run", ROLES)}
 
 

@@ -8,8 +8,9 @@ An inference server reads the run's facts, graph and weights and registers itsel
 games or ratings. A rater reads the run's facts, graph, weights and pace, leases blocks, reports
 results and registers itself. A worker rates while it is idle; it also appends to its own stream,
 reads which of its games still wait there, reads its own marks, and finds inference servers. It
-cannot read games of others. Commands and keys are paired in selectors, since a command that is
-harmless on one key may not be on another.
+cannot read games of others. A gateway of browsers is a worker that may also withdraw games.
+Commands and keys are paired in selectors, since a command that is harmless on one key may not be on
+another.
 """
 
 import hashlib
@@ -39,6 +40,7 @@ class RoleIds:
     workers: Sequence[str] = ()
     raters: Sequence[str] = ()
     inference: Sequence[str] = ()
+    gateways: Sequence[str] = ()
 
 
 def user_names(run: str, roles: RoleIds) -> list[str]:
@@ -50,6 +52,7 @@ def user_names(run: str, roles: RoleIds) -> list[str]:
             ("worker", roles.workers),
             ("rater", roles.raters),
             ("inference", roles.inference),
+            ("gateway", roles.gateways),
         )
         for each in ids
     ]
@@ -64,6 +67,10 @@ def acl_users(run: str, roles: RoleIds, passwords: Mapping[str, str]) -> list[st
         *(f"{_rate(keys, worker)} {_play(keys, worker)}" for worker in roles.workers),
         *(_rate(keys, rater) for rater in roles.raters),
         *(_infer(keys, server) for server in roles.inference),
+        *(
+            f"{_rate(keys, each)} {_play(keys, each)} {selector('rpush', f'%W~{keys.withdrawals}')}"
+            for each in roles.gateways
+        ),
         f"%R~{keys.prefix}* {commands(VIEW)}",
     ]
     names = user_names(run, roles)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from zerofleet.errors import BadText
 from zerofleet.games import absolute
 from zerofleet.printing import say
 from zerofleet.runs.folder import find, runs_folder
@@ -36,6 +37,25 @@ def dash(
             "repeated.",
         ),
     ] = None,
+    lend: Annotated[
+        bool,
+        typer.Option(
+            "--lend",
+            help="Let browsers play games for the run named by --run, which a trainer of a fleet "
+            "trains (REDIS_URL, or the Redis of zerofleet fleet local). The pages /lend and "
+            "/community are then open to everybody who reaches the server; all others need its "
+            "token. See docs/12-lending.md.",
+        ),
+    ] = False,
+    public_url: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="With --lend: where a proxy with TLS on this machine serves it, such as "
+            "https://lend.example.org. Clients are then told apart by the proxy's "
+            "X-Forwarded-For.",
+        ),
+    ] = "",
 ) -> None:
     """Show all runs in a browser, and play there.
 
@@ -44,13 +64,22 @@ def dash(
     ssh -L 8080:127.0.0.1:8080 HOST, then open http://127.0.0.1:8080 here.
 
     Example: zerofleet dash --run c4
+
+    Example: zerofleet dash --run c4 --lend --public-url https://lend.example.org
     """
-    if run is not None:
+    if lend and run is None:
+        raise BadText("--lend needs the run that browsers play for: --run NAME")
+    if public_url and not lend:
+        raise BadText("--public-url is for --lend")
+    if run is not None and not lend:  # a gateway's machine need not have the run's folder
         find(run)
-    # Imported here: it needs the extra `web`.
+    # Imported here: they need the extra `web`.
+    from zerofleet.web.lend.lending import Lending
     from zerofleet.web.server import Server
 
-    server = Server(host, port, run, [absolute(each) for each in game or []])
+    lending = Lending(run, lambda text: say(text, flush=True)) if lend and run else None
+    sources = [absolute(each) for each in game or []]
+    server = Server(host, port, run, sources, lending=lending, public_url=public_url)
     for line in server.lines():
         say(line)
     say(f"runs in {Path(runs_folder()).absolute()}; Ctrl-C ends", flush=True)

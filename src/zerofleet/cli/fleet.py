@@ -218,6 +218,14 @@ def acl(
             "--inference", metavar="ID", help="An inference server's --server-id; may be repeated."
         ),
     ] = None,
+    gateway: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gateway",
+            metavar="ID",
+            help="A gateway of browsers, which is `browsers` (zerofleet dash --lend).",
+        ),
+    ] = None,
     passwords: Annotated[
         Path | None,
         typer.Option(
@@ -239,7 +247,7 @@ def acl(
     # Imported here: they load redis.
     from zerofleet.bus.acl import RoleIds, acl_users, user_names
 
-    roles = RoleIds(worker or [], rater or [], inference or [])
+    roles = RoleIds(worker or [], rater or [], inference or [], gateway or [])
     folder = passwords or Path(f"{run}-passwords")
     names = user_names(run, roles)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

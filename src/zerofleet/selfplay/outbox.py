@@ -171,6 +171,7 @@ class SpooledOutbox:
         self._streams = [Stream(each, each.first) for each in [*older, self._own]]
 
         self._lock = threading.Lock()  # guards spools, streams' bounds and counts
+        self._syncing = threading.Lock()
         self._unwritten: list[tuple[bytes, int]] = []
         self._counts = dict.fromkeys(("games", "rows", "sent", "resent", "confirmed"), 0)
 
@@ -198,6 +199,16 @@ class SpooledOutbox:
             self._counts["rows"] += sum(rows for _, rows in counted)
             self._write()
         self._wake.set()
+
+    def sync(self) -> None:
+        """Returns when everything that `send` has taken is on the disk itself (fsync). DiskFull
+        where it is not."""
+        with self._lock:
+            self._write()
+            if self._unwritten:
+                raise DiskFull(self._disk_trouble)
+        with self._syncing:
+            self._own.sync()
 
     def wait_to_play(self, timeout_s: float) -> bool:
         if not (why := self.why_paused):
@@ -320,7 +331,8 @@ class SpooledOutbox:
     def _sync(self) -> None:
         if self._own.sync_is_due:
             try:
-                self._own.sync()
+                with self._syncing:
+                    self._own.sync()
             except DiskFull as fault:
                 self._say(f"spool: not synced: {fault}")
 

@@ -1,5 +1,6 @@
 """The whole application: API, live updates and pages behind the doors."""
 
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp
@@ -8,8 +9,11 @@ from starlette.websockets import WebSocket
 from zerofleet.web.api import PREFIX, make_api
 from zerofleet.web.assets import Assets
 from zerofleet.web.kept_answers import KeptAnswers
+from zerofleet.web.lend.accounts import token_in
+from zerofleet.web.lend.lending import Lending
+from zerofleet.web.lend.messages import SOCKET_PATH, WEIGHTS_PATH
 from zerofleet.web.live import Live
-from zerofleet.web.safety import Doors, Safety
+from zerofleet.web.safety import COOKIE, Doors, Safety
 from zerofleet.web.services import Services
 
 
@@ -22,14 +26,35 @@ def make_app(services: Services, live: Live, doors: Doors, run: str | None = Non
     async def connect(socket: WebSocket) -> None:
         await live.connect(socket)
 
-    async def go_home(_: Request) -> Response:
-        return RedirectResponse(home, 307)
+    async def go_home(request: Request) -> Response:
+        is_guest = doors.lends and COOKIE not in request.cookies
+        return RedirectResponse("/lend" if is_guest else home, 307)
 
     async def page(request: Request) -> Response:
         return assets.respond(request)
 
     app.add_api_websocket_route(f"{PREFIX}/live", connect)
+    if services.lending is not None:
+        add_lending(app, services, services.lending)
     for path in ("/", "/dashboard"):
         app.add_route(path, go_home, methods=["GET"], include_in_schema=False)
     app.add_route("/{path:path}", page, methods=["GET"], include_in_schema=False)
     return Safety(KeptAnswers(app), doors)
+
+
+def add_lending(app: FastAPI, services: Services, lending: Lending) -> None:
+    """The socket of browsers that lend, and the weights that they fetch."""
+
+    async def connect(socket: WebSocket) -> None:
+        await lending.connect(socket)
+
+    async def weights(request: Request) -> Response:
+        token = token_in(request.headers.get("authorization"))
+        version = int(request.path_params["version"])
+        found = await services.in_thread(lending.weights, token, version)
+        headers = {"cache-control": "private, max-age=31536000, immutable", "etag": found.sha256}
+        return Response(found.onnx, 200, headers, "application/octet-stream")
+
+    app.add_api_websocket_route(SOCKET_PATH, connect)
+    path = f"{WEIGHTS_PATH}/{{version:int}}.onnx"
+    app.add_route(path, weights, methods=["GET"], include_in_schema=False)

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 KEPT_S = 1.0
-PREFIXES = ("/api/v1/runs", "/api/v1/ladder", "/api/v1/games", "/api/v1/players")
+PREFIXES = (
+    "/api/v1/runs",
+    "/api/v1/ladder",
+    "/api/v1/games",
+    "/api/v1/players",
+    "/api/v1/lend/community",
+)
 MAX_KEPT = 256
 MAX_KEPT_BYTES = 64 << 20
 MIN_COMPRESSED_BYTES = 2048

@@ -5,6 +5,8 @@
   its Origin must be the Host's, and a browser must not call it cross-site.
 - On an address other than loopback every request needs a token. It is given once, as /?token=…,
   and kept in a cookie that scripts cannot read and that other sites' pages do not send.
+- Where browsers lend, the pages and paths of lending are open to all, who bring tokens of their
+  own; everything else needs the server's token, on loopback too, since a proxy may stand before it.
 - Bodies and request rates are bounded per client.
 - Answers carry a strict Content-Security-Policy: nothing but this server's own files runs or loads.
 
@@ -35,6 +37,14 @@ MAX_MESSAGE_BYTES = 4 << 10
 MAX_SOCKETS = 512
 MAX_SOCKETS_PER_CLIENT = 256
 """A proxy or a tunnel makes many people one client."""
+MAX_LENT_SOCKETS = 10_000
+MAX_LENT_SOCKETS_PER_CLIENT = 64
+"""The same of browsers that lend."""
+
+LEND_PAGES = ("/lend", "/community")
+LEND_API = "/api/v1/lend"
+LEND_OPERATOR = "/api/v1/lend/operator"
+LEND_SOCKET = "/lend/v1/socket"
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -51,6 +61,15 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
+}
+
+
+LEND_HEADERS = HEADERS | {
+    # Threads of WebAssembly need both policies; compiling it needs the word in script-src.
+    "cross-origin-embedder-policy": "require-corp",
+    "content-security-policy": HEADERS["content-security-policy"].replace(
+        "script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'"
+    ),
 }
 
 
@@ -76,16 +95,34 @@ class Doors:
     port: int
     token: str | None = field(default=None, repr=False)
     """None on loopback."""
+    lends: bool = False
+    """Whether browsers lend."""
+    public_host: str = ""
+    """The Host of requests that a proxy passes on; empty without a proxy."""
 
     @staticmethod
-    def on(host: str, port: int, token: str | None = None) -> "Doors":
-        """A token is demanded, and drawn where none is given, unless the address is loopback."""
-        if is_loopback(host):
+    def on(
+        host: str, port: int, token: str | None = None, lends: bool = False, public_host: str = ""
+    ) -> "Doors":
+        """A token is demanded, and drawn where none is given, unless the address is loopback and
+        nobody lends."""
+        if is_loopback(host) and not lends:
             return Doors(host, port)
-        return Doors(host, port, token or secrets.token_urlsafe(24))
+        return Doors(host, port, token or secrets.token_urlsafe(24), lends, public_host.lower())
+
+    def is_open(self, path: str) -> bool:
+        """Whether everybody may ask for a path: what lending needs, and files of the pages."""
+        if not self.lends or path.startswith(LEND_OPERATOR):
+            return False
+        if path.startswith("/api/"):
+            return path == LEND_API or path.startswith(f"{LEND_API}/")
+        is_page = any(path == each or path.startswith(f"{each}/") for each in LEND_PAGES)
+        return is_page or path == "/" or "." in path.rpartition("/")[2]
 
     def allows_host(self, host: str) -> bool:
         """Whether a Host header names this server."""
+        if self.public_host and host.lower() == self.public_host:
+            return True
         name, port = split_host(host)
         if name in LOOPBACK_NAMES:
             return port == "" or port.isdecimal()  # a tunnel may end at another port
@@ -104,7 +141,9 @@ class Safety:
         self._app = app
         self._doors = doors
         self._limits = RateLimits()
+        self._headers = LEND_HEADERS if doors.lends else HEADERS
         self._sockets: dict[str, int] = {}
+        self._lent_sockets: dict[str, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -115,11 +154,11 @@ class Safety:
         if scope["type"] == "websocket":
             await self._guard_socket(scope, receive, send, fault)
         elif fault is None:
-            await self._pass_on(scope, headers, receive, with_headers(send))
+            await self._pass_on(scope, headers, receive, with_headers(send, self._headers))
         elif fault.status == 303:
-            await self._take_token(scope, with_headers(send))
+            await self._take_token(scope, with_headers(send, self._headers))
         else:
-            await answer(with_headers(send), fault)
+            await answer(with_headers(send, self._headers), fault)
 
     # ---- who may ask
 
@@ -141,11 +180,16 @@ class Safety:
             if given is None or not same_text(given, self._doors.token):
                 if not is_socket and self._brings_token(scope):
                     return Fault(303, "", "")
+                if self._doors.is_open(scope["path"]):
+                    return self._too_often(scope, changes)
                 return Fault(
                     401,
                     "no_token",
                     "open /?token=… once, with the token that the server printed when it started",
                 )
+        return self._too_often(scope, changes)
+
+    def _too_often(self, scope: Scope, changes: bool) -> "Fault | None":
         kind = READS if not changes else CHANGES
         if scope["path"].endswith(SEARCH_ENDINGS):
             kind = SEARCHES
@@ -190,22 +234,24 @@ class Safety:
         self, scope: Scope, receive: Receive, send: Send, fault: "Fault | None"
     ) -> None:
         client = client_of(scope)
-        num_open = self._sockets.get(client, 0)
-        if fault is None and (
-            num_open >= MAX_SOCKETS_PER_CLIENT or sum(self._sockets.values()) >= MAX_SOCKETS
-        ):
+        sockets, most, most_in_all = self._sockets, MAX_SOCKETS_PER_CLIENT, MAX_SOCKETS
+        if scope["path"] == LEND_SOCKET:
+            sockets = self._lent_sockets
+            most, most_in_all = MAX_LENT_SOCKETS_PER_CLIENT, MAX_LENT_SOCKETS
+        num_open = sockets.get(client, 0)
+        if fault is None and (num_open >= most or sum(sockets.values()) >= most_in_all):
             fault = Fault(429, "too_many", "too many connections")
         if fault is not None:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": fault.code})
             return
-        self._sockets[client] = num_open + 1
+        sockets[client] = num_open + 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._sockets[client] -= 1
-            if self._sockets[client] == 0:
-                del self._sockets[client]
+            sockets[client] -= 1
+            if sockets[client] == 0:
+                del sockets[client]
 
 
 @dataclass(frozen=True)
@@ -315,12 +361,12 @@ def too_large_text() -> str:
     return f"a body has at most {MAX_BODY_BYTES:,} bytes"
 
 
-def with_headers(send: Send) -> Send:
+def with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     """Adds the safety headers to an answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            added = [(name.encode(), value.encode()) for name, value in headers.items()]
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)
 

@@ -8,13 +8,16 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.web.app import make_app
+from zerofleet.web.lend.lending import Lending
+from zerofleet.web.lend.messages import MAX_MESSAGE_BYTES as MAX_LENT_BYTES
 from zerofleet.web.live import Live
-from zerofleet.web.safety import MAX_MESSAGE_BYTES, Doors, is_everywhere
+from zerofleet.web.safety import MAX_LENT_SOCKETS, MAX_MESSAGE_BYTES, Doors, is_everywhere
 from zerofleet.web.services import Services
 
 PORT = 8080
@@ -24,8 +27,22 @@ MAX_TRIES = 20
 TOKEN, TOKEN_FILE = "ZEROFLEET_DASH_TOKEN", "ZEROFLEET_DASH_TOKEN_FILE"
 MIN_TOKEN = 16
 """Characters."""
+MAX_CONNECTIONS = 1024
 START_S = 20.0
 """How long training waits for the server at most."""
+
+
+class DrainingServer(uvicorn.Server):
+    """Lets lending say goodbye while sockets are still open."""
+
+    def __init__(self, config: uvicorn.Config, lending: Lending | None) -> None:
+        super().__init__(config)
+        self._lending = lending
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._lending is not None:
+            await asyncio.to_thread(self._lending.end)
+        await super().shutdown(sockets)
 
 
 class Server:
@@ -38,13 +55,18 @@ class Server:
         run: str | None = None,
         custom_games: Sequence[str] = (),
         any_port: bool = True,
+        lending: Lending | None = None,
+        public_url: str = "",
     ) -> None:
+        """With `lending` browsers may play for its run. `public_url` is where a proxy on this
+        machine serves it: https://lend.example.org."""
+        public_host = host_of(public_url)
         self.wanted_port = port
         token = given_token()
         self._socket = listen(host, port, MAX_TRIES if any_port and port else 1)
         self.port: int = self._socket.getsockname()[1]
-        self.doors = Doors.on(host, self.port, token)
-        self.services = Services(custom_games)
+        self.doors = Doors.on(host, self.port, token, lending is not None, public_host)
+        self.services = Services(custom_games, lending)
         self.live = Live(self.services)
         self._run = run
         config = uvicorn.Config(
@@ -55,17 +77,19 @@ class Server:
             server_header=False,
             date_header=False,
             ws="websockets-sansio",
-            ws_max_size=MAX_MESSAGE_BYTES,
+            ws_max_size=MAX_LENT_BYTES if lending else MAX_MESSAGE_BYTES,
             ws_per_message_deflate=False,  # it would compress once for each page
             ws_ping_interval=20.0,
             ws_ping_timeout=20.0,
             h11_max_incomplete_event_size=32 << 10,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=1,
-            limit_concurrency=1024,
-            proxy_headers=False,
+            limit_concurrency=MAX_CONNECTIONS + (MAX_LENT_SOCKETS if lending else 0),
+            # A client is who the proxy says it is; without a proxy nobody is believed.
+            proxy_headers=bool(public_host),
+            forwarded_allow_ips=LOOPBACK,
         )
-        self._uvicorn = uvicorn.Server(config)
+        self._uvicorn = DrainingServer(config, lending)
         self._thread: threading.Thread | None = None
 
     @property
@@ -89,6 +113,7 @@ class Server:
 
     def run(self) -> None:
         """Serves until Ctrl-C or SIGTERM."""
+        self._start_lending()
         try:
             self._uvicorn.run(sockets=[self._socket])
         except KeyboardInterrupt:
@@ -99,6 +124,7 @@ class Server:
 
     def start(self) -> None:
         """Serves in a thread, until `stop` or until the process ends."""
+        self._start_lending()
         self._thread = threading.Thread(target=self._serve, name="dashboard", daemon=True)
         self._thread.start()
 
@@ -108,6 +134,10 @@ class Server:
             self._thread.join(START_S)
         self.services.close()
         self._socket.close()
+
+    def _start_lending(self) -> None:
+        if self.services.lending is not None:
+            self.services.lending.start()
 
     def _serve(self) -> None:
         asyncio.run(self._uvicorn.serve([self._socket]))
@@ -131,6 +161,16 @@ def listen(host: str, port: int, num_tries: int) -> socket.socket:
                 raise BadText(f"cannot listen at {host}:{each}: {what}") from None
     tried = f"port {port} is" if num_tries == 1 else f"ports {port} to {last - 1} are"
     raise Inconsistent(f"{tried} taken at {host}; name another by --port")
+
+
+def host_of(public_url: str) -> str:
+    """The Host header of requests for a public address; empty for an empty address."""
+    parts = urlsplit(public_url)
+    if public_url and (
+        parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/")
+    ):
+        raise BadText(f"--public-url {public_url}: must be like https://lend.example.org")
+    return parts.netloc
 
 
 def given_token() -> str | None:

@@ -19,15 +19,12 @@ REFUSALS = Rate(burst=20, per_s=0.05)
 """Refused messages and games of one account before its socket is closed."""
 MAX_TABS = 8
 """Of one account."""
-MAX_TABS_OF_ADDRESS = 64
-MAX_TABS_IN_ALL = 10_000
 MAX_DEVICES = 50
 """Of one account."""
 MAX_OPEN_GAMES = 512
 """Given out to one account and not returned."""
 MAX_GAMES_PER_DAY = 50_000
 """Of one account."""
-MAX_ACCOUNTS = 1_000_000
 
 CONSENT_TEXT = (
     "While this page lends, it uses this device's processor, memory and network to play games "

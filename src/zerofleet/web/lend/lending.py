@@ -6,6 +6,7 @@ accounts and what they did outlive it, in one file of the lending folder.
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from platformdirs import user_state_path
 from starlette.websockets import WebSocket
 
 from zerofleet.errors import ZerofleetError
+from zerofleet.metrics import needed
 from zerofleet.web.errors import Refused, unknown
 from zerofleet.web.lend import accounts, community
 from zerofleet.web.lend.ledger import Account, Ledger, NameTaken
@@ -27,14 +29,20 @@ from zerofleet.web.lend.schema import (
     OperatorAction,
     SignUp,
 )
+from zerofleet.web.lend.upkeep import Upkeep
 from zerofleet.web.runs import Runs
 from zerofleet.web.safety import RateLimits
 
 if TYPE_CHECKING:
+    from zerofleet.bus import PublishedWeights
+    from zerofleet.bus.redis import RedisBus
+    from zerofleet.fleet.facts import FleetFacts
     from zerofleet.web.lend.gateway import Gateway
+    from zerofleet.web.lend.weights import LentVersion
 
 FILE = "lend.sqlite"
 STATES = {"pause": "paused", "resume": "active", "revoke": "revoked"}
+CLOSE_S = 20.0
 NO_MORE = "an operator of this server did so"
 
 
@@ -61,16 +69,27 @@ def status_without(reason: str) -> LendStatus:
 class Lending:
     """One per server."""
 
-    def __init__(self, run: str, say: Callable[[str], None], worker_id: str = "browsers") -> None:
+    def __init__(
+        self, run: str, say: Callable[[str], None], redis: str | None = None,
+        worker_id: str = "browsers",
+    ) -> None:  # fmt: skip
         """`worker_id` is the gateway's name in the registry of the run."""
+        for module, extra in (("redis", "lend"), ("onnx", "lend"), ("onnxruntime", "lend")):
+            needed(module, f"zerofleet[{extra}]")
+        # Imported here: they need the extra `fleet`.
+        from zerofleet.fleet.local_redis import address_for
+        from zerofleet.fleet.signals import GracefulStop
+
         self.run = run
         self.ledger = Ledger(lend_folder() / FILE)
         self.limits = RateLimits()
+        self._address = address_for(run, redis)
         self._say = say
         self._worker_id = worker_id
         self._reason = f"no trainer of run {run} was found yet"
         self._gateway: Gateway | None = None
-        self._ended = threading.Event()
+        self._stop = GracefulStop()
+        self._thread = threading.Thread(target=self._serve, name="lend", daemon=True)
 
     # ---- the run
 
@@ -82,7 +101,101 @@ class Lending:
 
     async def connect(self, socket: WebSocket) -> None:
         """Serves one tab until it leaves."""
-        raise NotImplementedError
+        # Imported here: it needs the extra `fleet`.
+        from zerofleet.web.lend.gateway import LATER, Closing, refuse
+
+        if self._gateway is None:
+            await socket.accept()
+            await refuse(socket, Closing("no_run", self._reason, LATER))
+        else:
+            await self._gateway.connect(socket)
+
+    def weights(self, token: str, version: int) -> "LentVersion":
+        """A version for the browser with this token."""
+        if self.authenticated(token).state != "active":
+            raise Refused(403, "not_active", "this account may not lend")
+        found = self._gateway.weights.get(version) if self._gateway else None
+        if found is None:
+            raise unknown(f"there are no weights {version} here")
+        return found
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Tells the tabs, and waits until what was accepted is on its way. The event loop must
+        still run."""
+        self._stop.requested = True
+        if self._thread.ident is not None:
+            self._thread.join(CLOSE_S)
+
+    def close(self) -> None:
+        self.end()
+        self.ledger.close()
+
+    def _serve(self) -> None:
+        """Serves each run of the name until `close`."""
+        from zerofleet.fleet.handshake import serve_each_run
+
+        try:
+            serve_each_run(self._address, self.run, self._stop, self._say, self._serve_run)
+            self._reason = f"run {self.run} has ended"
+        except Exception as fault:  # the dashboard serves without lending
+            self._reason = str(fault)
+            self._say(f"lending ended: {fault}")
+        finally:
+            self._gateway = None
+
+    def _serve_run(self, bus: "RedisBus", facts: "FleetFacts", first: "PublishedWeights") -> bool:
+        """Returns whether another run has taken the name."""
+        from zerofleet.fleet.gateway_role import GatewayRole
+        from zerofleet.fleet.handshake import POLL_S, RunWatch
+        from zerofleet.web.lend.gateway import Gateway
+        from zerofleet.web.lend.weights import LentWeights
+
+        faults: list[BaseException] = []
+        role = GatewayRole(
+            bus, facts, self._worker_id, lambda: {"version": gateway.version}, self._say,
+            faults.append,
+        )  # fmt: skip
+        folder = lend_folder() / "weights" / facts.run_id
+        weights = LentWeights(bus, facts.run_name, role.game, folder, first)
+        gateway = Gateway(role, weights, self.ledger, self.limits, self._quarantine)
+        role.start()
+        self._gateway = gateway
+        self._say(f"lending is on: browsers play {facts.game} for run {facts.run_name}")
+        upkeep = Upkeep(gateway, self.ledger, self._quarantine, self._say)
+        watch = RunWatch(bus, facts)
+        try:
+            while not (self._stop.requested or bus.stopping or watch.is_outdated or faults):
+                role.beat(f"{gateway.num_online():,} tabs")
+                upkeep.step()
+                time.sleep(POLL_S)
+        finally:
+            self._reason = "the gateway ends"
+            self._gateway = None
+            gateway.drain("the server ends; finished games are taken when it is back")
+            time.sleep(POLL_S)
+            upkeep.close()
+            gateway.close()
+            if num_left := role.close():
+                self._say(f"lending: {num_left:,} games wait in the spool for the next start")
+        if faults:
+            raise faults[0]
+        return watch.is_outdated
+
+    def _quarantine(self, account: int, reason: str) -> None:
+        """Stops a sender, and withdraws what it sent since its last confirmed check."""
+        found = self.ledger.account(account)
+        if found is None or found.state != "active":
+            return
+        self.ledger.set_state(account, "quarantined", reason)
+        num_games = self.ledger.withdraw_since_confirmed(account)
+        self._say(
+            f"lending: account {account} ({found.name}) is quarantined: {reason}; {num_games:,} "
+            "games are withdrawn"
+        )
+        self._close_tabs(account, "quarantined", f"this account is quarantined: {reason}")
 
     # ---- accounts
 
@@ -152,7 +265,3 @@ class Lending:
     def _close_tabs(self, account: int, code: str, reason: str) -> None:
         if self._gateway is not None:
             self._gateway.close_tabs(account, code, reason)
-
-    def close(self) -> None:
-        self._ended.set()
-        self.ledger.close()

@@ -1,0 +1,14 @@
+"""A run that browsers can play for, shared by the tests of a module."""
+
+from collections.abc import Iterator
+
+import pytest
+from lent_run import LentServer, lent_server
+from redis_server import RedisServer
+
+
+@pytest.fixture(scope="module")
+def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentServer]:
+    folder = tmp_path_factory.mktemp("lent")
+    with RedisServer(folder) as redis, lent_server(folder, redis) as made:
+        yield made
