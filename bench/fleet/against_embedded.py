@@ -2,11 +2,13 @@
 
     .venv/bin/python bench/fleet/against_embedded.py [--seconds 60] [--rounds 1] [--no-record]
     .venv/bin/python bench/fleet/against_embedded.py --links none 1ms 20ms 100ms 20mbit
+    .venv/bin/python bench/fleet/against_embedded.py --presets beastybar/h200_8min --mps
 
 Legs alternate: embedded, fleet, fleet, embedded; with several links embedded, each link in turn,
 and back. Behind a link the worker is a host of its own, and a relay delays each way, or the
-bandwidth is bounded (needs root). The cores are divided as `zerofleet fleet local` divides them.
-Games/s count from the first training step.
+bandwidth is bounded (needs root). With --mps there are also legs in which worker and trainer share
+a GPU through NVIDIA MPS, not by turns. The cores are divided as `zerofleet fleet local` divides
+them. Games/s count from the first training step.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import sys
 from contextlib import ExitStack
 
 from links import Link
+from mps import Mps
 from parts import RUN, Bench, record, sets, wait_for
 
 from zerofleet import games
@@ -37,12 +40,15 @@ def embedded(bench, game, preset, seconds):
     return {}
 
 
-def fleet(bench, game, preset, seconds, link=None):
-    """A trainer and workers as processes; with a link the workers are behind it."""
+def fleet(bench, game, preset, seconds, link=None, mps=False):
+    """A trainer and workers as processes; with a link the workers are behind it, with MPS all of
+    them use a GPU through it."""
     config = load(game, preset)
     cores = divide(config, games.get(config.game.name, **config.game.options), None)
     with ExitStack() as stack:
         way = None if link is None else stack.enter_context(Link(bench.port, **link))
+        if mps:
+            bench.environment |= stack.enter_context(Mps(bench.folder))
         settings = (*SETTINGS, f"stop.minutes={seconds / 60}")
         threads = cores.num_training_threads
         trainer = bench.trainer(game, *settings, preset=preset, num_threads=threads)
@@ -51,7 +57,7 @@ def fleet(bench, game, preset, seconds, link=None):
             worker = ("worker", "--run", RUN, "--processes", "1", "--worker-id", name)
             worker += ("--device", cores.devices[number % len(cores.devices)])
             worker += ("--threads", str(max(1, cores.num_search_threads)))
-            bench.role(name, *worker, link=way)
+            stack.callback(bench.role(name, *worker, link=way).kill)
         finish(trainer, seconds)
     return {
         "used": {
@@ -136,9 +142,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=1, help="of legs through all links and back")
     parser.add_argument("--presets", nargs="*", default=["beastybar/fast", "connect4/fast"])
     parser.add_argument("--links", nargs="+", default=["none"], help="such as 20ms or 20mbit")
+    parser.add_argument("--mps", action="store_true", help="also with NVIDIA MPS, on one GPU")
     parser.add_argument("--no-record", action="store_true", help="print only")
     arguments = parser.parse_args()
     ways = {name: {"link": link_of(name)} for name in arguments.links}
+    if arguments.mps:
+        ways["mps"] = {"mps": True}
     found = []
     for preset in arguments.presets:
         game, _, size = preset.partition("/")
