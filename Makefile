@@ -69,7 +69,7 @@ venv: .venv/.built web
 	  --config-settings build-dir=build/editable \
 	  --config-settings cmake.define.ZEROFLEET_ARCH=$(ARCH) \
 	  --config-settings cmake.define.ZEROFLEET_WARNINGS=ON \
-	  -e '.[dev,docs,train]'
+	  -e '.[cloud,dev,docs,train]'
 	touch $@
 
 # Without Node and npm the server shows a page that says so.

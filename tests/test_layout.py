@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "nets": {"config", "games", "weights"},
     "replay": {"bus", "config", "games"},
     "runs": {"config", "games", "replay"},
+    "remote": {"runs"},
     "infer": {"config", "games", "nets", "runs", "weights"},
     "selfplay": {"bus", "config", "games", "infer", "replay", "search", "weights"},
     "training": {"bus", "config", "games", "nets", "replay", "weights"},
@@ -38,6 +39,7 @@ MAY_IMPORT["cli"] = set(MAY_IMPORT)
 SHARED = {"_core", "cores", "errors", "metrics", "plugins", "printing", "program", "storage"}
 ABOVE_GAMES = {"plugins"}
 TORCH_ROOMS = {"nets", "infer", "training"}
+S3_ROOMS = {"remote"}
 
 CPP_ORDER = ["base", "games", "search", "record", "solve", "selfplay", "bind", "tests"]
 THREAD_HEADERS = {"condition_variable", "future", "mutex", "shared_mutex", "stop_token", "thread"}
@@ -76,6 +78,8 @@ def python_offences(package: Path) -> list[str]:
                 fault = "torch stays in nets, infer and training"
             elif top == "redis" and importer != "bus":
                 fault = "redis stays in bus"
+            elif top in {"boto3", "botocore"} and importer not in S3_ROOMS:
+                fault = "boto3 stays in remote"
             elif top == package.name and importer in MAY_IMPORT:
                 shared = SHARED - ABOVE_GAMES if importer == "games" else SHARED
                 if imported not in MAY_IMPORT[importer] | shared | {importer}:
@@ -161,6 +165,7 @@ def write(root: Path, name: str, text: str) -> None:
         ("errors.py", "from zerofleet import games", "errors.py is shared by all rooms"),
         ("cli/a.py", "def f():\n    import torch.nn", "torch stays in nets"),
         ("fleet/a.py", "from redis import Redis", "redis stays in bus"),
+        ("runs/a.py", "from botocore.config import Config", "boto3 stays in remote"),
         ("utils/a.py", "", "utils is not a room"),
     ],
 )

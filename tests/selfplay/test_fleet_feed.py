@@ -153,9 +153,9 @@ def slow_to_fetch(bus, monkeypatch):
     released = threading.Event()
     fetch = type(bus).other_weights
 
-    def other_weights(version):
+    def other_weights(version, elsewhere=None):
         released.wait(TIMEOUT_S)
-        return fetch(bus, version)
+        return fetch(bus, version, elsewhere)
 
     monkeypatch.setattr(bus, "other_weights", other_weights)
     return released
@@ -214,9 +214,9 @@ class LargeFleetBus(MemoryBus):
         super().__init__()
         self.fetched_at_s = []
 
-    def other_weights(self, version):
+    def other_weights(self, version, fetch=None):
         self.fetched_at_s.append(time.monotonic())
-        return super().other_weights(version)
+        return super().other_weights(version, fetch)
 
 
 def test_many_workers_do_not_fetch_new_weights_in_the_same_moment(monkeypatch):

@@ -38,9 +38,9 @@ class TroubledBus(MemoryBus):
         self._call()
         return super().weights_version()
 
-    def other_weights(self, version):
+    def other_weights(self, version, fetch=None):
         self._call()
-        return super().other_weights(version)
+        return super().other_weights(version, fetch)
 
     def pace(self):
         return None if self.is_down or self.is_without_trainer else super().pace()

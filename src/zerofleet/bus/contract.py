@@ -6,7 +6,7 @@ room; the same call may be repeated later. Only the trainer that holds the lease
 acknowledge, set the pace, and add and drop blocks: `NotTheTrainer` otherwise.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -174,6 +174,10 @@ class BlockResult:
     result: bytes
 
 
+FetchWeights = Callable[[str], bytes]
+"""Gets the bytes of weights by their SHA-256."""
+
+
 class Bus(Protocol):
     """What every role may rely on."""
 
@@ -261,8 +265,11 @@ class Bus(Protocol):
     def weights_facts(self) -> WeightsFacts | None:
         """What is known of the published weights; None where there are none."""
 
-    def other_weights(self, version: int) -> PublishedWeights | None:
-        """The published weights, unless they are of this version or there are none."""
+    def other_weights(
+        self, version: int, fetch: FetchWeights | None = None
+    ) -> PublishedWeights | None:
+        """The published weights, unless they are of this version or there are none. `fetch` gets
+        their bytes from elsewhere than the bus."""
 
     def keep_weights(self, weights: Sequence[PublishedWeights]) -> None:
         """Keeps these versions for `weights`, published or not, instead of those kept before."""

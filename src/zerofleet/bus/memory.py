@@ -12,6 +12,7 @@ from zerofleet.bus.contract import (
     BlockResult,
     Delivery,
     EpisodeId,
+    FetchWeights,
     InferenceOffer,
     Pace,
     PublishedWeights,
@@ -199,12 +200,15 @@ class MemoryBus:
                 len({newest.version, *self._kept}),
             )
 
-    def other_weights(self, version: int) -> PublishedWeights | None:
+    def other_weights(
+        self, version: int, fetch: FetchWeights | None = None
+    ) -> PublishedWeights | None:
         with self._changed:
             newest = self._weights
             if newest is None or newest.version == version:
                 return None
-            return replace(newest, age_s=time.monotonic() - self._weights_at_s)
+            newest = replace(newest, age_s=time.monotonic() - self._weights_at_s)
+        return newest if fetch is None else replace(newest, data=fetch(newest.sha256))
 
     def keep_weights(self, weights: Sequence[PublishedWeights]) -> None:
         with self._changed:

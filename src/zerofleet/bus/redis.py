@@ -22,6 +22,7 @@ from zerofleet.bus.contract import (
     BlockResult,
     Delivery,
     EpisodeId,
+    FetchWeights,
     InferenceOffer,
     NotTheTrainer,
     Pace,
@@ -293,19 +294,24 @@ class RedisBus:
         age_s = max(0.0, seconds + micros / 1e6 - at_ms / 1000)
         return WeightsFacts(int(version), step, num_bytes, age_s, len({*recent, *kept}))
 
-    def other_weights(self, version: int) -> PublishedWeights | None:
+    def other_weights(
+        self, version: int, fetch: FetchWeights | None = None
+    ) -> PublishedWeights | None:
         def look(client: Any) -> Any:
             pipeline = client.pipeline(transaction=False)
             pipeline.time()
-            pipeline.hmget(self.keys.weights, ["version", "at_ms"])
+            pipeline.hmget(self.keys.weights, ["version", "at_ms", "step", "sha256"])
             return pipeline.execute()
 
         while self._link.seen.version not in (None, version):
-            (seconds, micros), (newest, at_ms) = self._link.call(look)
+            (seconds, micros), (newest, at_ms, step, sha256) = self._link.call(look)
             self._link.see_version(None if newest is None else int(newest))
             if newest is None or int(newest) == version:
                 return None
             age_s = max(0.0, seconds + micros / 1e6 - int(at_ms) / 1000)
+            if fetch is not None:
+                sha256 = sha256.decode()
+                return PublishedWeights(int(newest), int(step), sha256, fetch(sha256), age_s)
             if (found := self._weights(int(newest), age_s)) is not None:
                 return found
         return None

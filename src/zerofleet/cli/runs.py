@@ -15,6 +15,7 @@ from zerofleet.printing import duration_text, say, size_text, value_text
 from zerofleet.program import program_name
 from zerofleet.replay.segment import read_header
 from zerofleet.runs.folder import Run, find, folder_of, remove, set_source
+from zerofleet.runs.lock import locked
 from zerofleet.runs.packs import DEFAULT_PART_BYTES, DEFAULT_UNPACKED_BYTES, pack, unpack
 from zerofleet.runs.summaries import list_runs as all_runs
 from zerofleet.runs.summaries import summary
@@ -24,16 +25,25 @@ RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet 
 runs = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, remove and pack runs. Runs are in $ZEROFLEET_RUNS, else in ./runs.",
+    help="List, show, remove and pack runs, and save them in S3. Runs are in $ZEROFLEET_RUNS, else "
+    "in ./runs.",
 )
 
 
 @runs.command("list")
-def list_runs() -> None:
+def list_runs(
+    s3: Annotated[
+        str | None,
+        typer.Option("--s3", metavar="URL", help="List those saved below s3://BUCKET/PREFIX."),
+    ] = None,
+) -> None:
     """List the runs.
 
     Example: zerofleet runs list
     """
+    if s3 is not None:
+        list_saved_runs(s3)
+        return
     header = ("run", "game", "steps", "games", "age", "size", "fault")
     rows = [
         (
@@ -156,6 +166,69 @@ def unpack_run(
             f"its game is {run.facts.game}; to use it: {program_name()} runs source {run.name} "
             "PLACE"
         )
+
+
+SavedUrl = Annotated[
+    str, typer.Argument(metavar="URL", help="A folder of runs in S3: s3://BUCKET/PREFIX.")
+]
+
+
+@runs.command()
+def push(name: RunName, url: SavedUrl) -> None:
+    """Save a run in S3.
+
+    Only what is new is uploaded, and it becomes visible when it is complete. A run that was
+    continued elsewhere is not overwritten. Credentials come from the environment, as for every
+    program that uses boto3. `zerofleet train --s3 URL` does the same at each checkpoint.
+
+    Example: zerofleet runs push c4 s3://my-bucket/runs
+    """
+    # Imported here: few need it.
+    from zerofleet.remote import Uploader, checked_url
+
+    run = find(name)
+    with locked(run.folder), Uploader(run, checked_url(url), say, lambda fault: None):
+        pass
+
+
+@runs.command("pull")
+def pull_run(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name in S3.")],
+    url: SavedUrl,
+    as_name: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
+    ] = None,
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Largest size of the run. Default: 16 GiB, or the free space if less.",
+            show_default=False,
+        ),
+    ] = DEFAULT_UNPACKED_BYTES,
+) -> None:
+    """Download a run from S3. Every file is verified.
+
+    Code that the run names is not executed until you name it too, as after `unpack`.
+
+    Example: zerofleet runs pull c4 s3://my-bucket/runs
+    """
+    # Imported here: few need it.
+    from zerofleet.remote import checked_url, pull
+
+    run = pull(checked_url(url), name, as_name, say, max_bytes)
+    say(f"pulled {run.name}: {run.folder}")
+
+
+def list_saved_runs(url: str) -> None:
+    # Imported here: few need it.
+    from zerofleet.remote import checked_url, saved_runs
+
+    rows = [
+        (name, str(manifest.step), str(number), size_text(manifest.num_bytes), manifest.host)
+        for name, number, manifest in saved_runs(checked_url(url))
+    ]
+    print_table(("run", "steps", "manifest", "size", "saved by"), rows, numbers=("steps", "size"))
 
 
 @runs.command()

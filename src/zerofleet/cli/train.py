@@ -24,6 +24,7 @@ from zerofleet.cli.train_arguments import (
     Preset,
     Restart,
     RunSeed,
+    S3Url,
     Settings,
     StartFrom,
     Steps,
@@ -51,6 +52,7 @@ def train(
     config_file: ConfigFile = None,
     start_from: StartFrom = None,
     restart: Restart = False,
+    s3: S3Url = None,
     settings: Settings = None,
     option: GameOptions = None,
     minutes: Minutes = None,
@@ -93,6 +95,7 @@ def train(
         "run.training_devices": listed("--training-devices", training_devices),
         "run.deterministic": deterministic,
         "run.seed": seed,
+        "run.s3_url": s3,
     }
     asked = asked_run(game, preset, run, config_file, settings, given, option, checks)
 

@@ -15,7 +15,7 @@ from zerofleet.fleet.first_check import check_first
 from zerofleet.fleet.machine import name_and_preset
 from zerofleet.metrics import Tracker
 from zerofleet.printing import say
-from zerofleet.runs.folder import check_name, config_for
+from zerofleet.runs.folder import check_name, config_for, run_names
 from zerofleet.runs.game import default_name
 
 TrainedGame = Annotated[
@@ -61,6 +61,15 @@ Settings = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="A setting, such as search.num_simulations=64; may be repeated.",
+    ),
+]
+S3Url = Annotated[
+    str | None,
+    typer.Option(
+        "--s3",
+        metavar="URL",
+        help="Save the run in S3 at each checkpoint, below s3://BUCKET/PREFIX, and resume it from "
+        "there if it is not on this machine. Credentials come from the environment.",
     ),
 ]
 Minutes = Annotated[
@@ -114,6 +123,8 @@ def asked_run(
     checks: bool,
 ) -> Asked:
     """`given` are options that stand for settings, such as stop.minutes; None where not given."""
+    if (url := given.get("run.s3_url")) is not None:
+        fetch_from_s3(str(url), run)
     overrides: list[str | Override] = [
         *(settings or []),
         *(override_of(name, value) for name, value in given.items() if value is not None),
@@ -128,10 +139,26 @@ def asked_run(
     return Asked(name, preset, config, checked)
 
 
+def fetch_from_s3(url: str, run: str | None) -> None:
+    """Downloads a run that is in S3 and not here."""
+    if run is None:
+        raise BadText(f"--s3 {url} needs the name of the run: --run NAME")
+    if check_name(run) in run_names():
+        return
+    # Imported here: few need it.
+    from zerofleet.remote import SavedRun, checked_url, pull
+
+    if SavedRun(checked_url(url), run).newest() is None:
+        say(f"{url} holds no run {run}: starting a new one")
+    else:
+        pull(url, run, say=say)
+
+
 def override_of(setting: str, value: object) -> Override:
     """The setting behind an option such as --minutes or --training-devices."""
     section, name = setting.split(".")
-    return Override((section, name), value, f"--{name.replace('_', '-')} {value}")
+    option = "s3" if name == "s3_url" else name.replace("_", "-")
+    return Override((section, name), value, f"--{option} {value}")
 
 
 def listed(option: str, names: str | None) -> list[str] | None:

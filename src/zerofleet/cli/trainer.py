@@ -18,6 +18,7 @@ from zerofleet.cli.train_arguments import (
     Preset,
     Restart,
     RunSeed,
+    S3Url,
     Settings,
     StartFrom,
     Steps,
@@ -37,6 +38,7 @@ def trainer(
     config_file: ConfigFile = None,
     start_from: StartFrom = None,
     restart: Restart = False,
+    s3: S3Url = None,
     settings: Settings = None,
     option: GameOptions = None,
     minutes: Minutes = None,
@@ -79,6 +81,7 @@ def trainer(
         "run.training_devices": listed("--training-devices", training_devices),
         "run.deterministic": deterministic,
         "run.seed": seed,
+        "run.s3_url": s3,
     }
     asked = asked_run(game, preset, run, config_file, settings, given, option, checks)
 

@@ -222,6 +222,10 @@ class FleetConfig(Section):
     """Memory of Redis for games that wait for the trainer. At the bound workers keep games on their
     own disks. Keep it well below Redis' maxmemory."""
 
+    weights_from: Literal["redis", "s3"] = "redis"
+    """Where workers and inference servers fetch new weights: from Redis, or from run.s3_url, which
+    serves any number at once and takes longer for each. Raters use Redis."""
+
     max_versions_behind: Count = 10
     """Published versions that a worker may lag before it stops to load the newest."""
 
@@ -334,6 +338,11 @@ class RunConfig(Section):
     """Compile the network for training on a CUDA GPU: about a minute at the start, then up to twice
     as fast. Networks of boards (Gomoku, Connect Four) are never compiled for training."""
 
+    s3_url: Annotated[str, Field(pattern=r"^s3://[a-z0-9]")] | None = None
+    """Folder in S3, s3://BUCKET/PREFIX, to which each checkpoint is uploaded with the games and
+    weights so far; `--s3` sets it. More frequent checkpoints lose less with the machine and upload
+    more. Credentials come from the environment. null: none."""
+
     inference_threads: Annotated[int, Field(ge=0, le=4096)] = 0
     """How many of num_threads search and evaluate on a CPU; the others train. More plays more
     games per step. 0: all but a quarter."""
@@ -366,6 +375,12 @@ class Config(Section):
                 f"replay.policy_surprise_weight ({self.replay.policy_surprise_weight}) needs "
                 "searches, and selfplay.afterstates has none; set one of them to 0 or false"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _weights_have_a_place(self) -> Self:
+        if self.fleet.weights_from == "s3" and self.run.s3_url is None:
+            raise ValueError("fleet.weights_from=s3 needs run.s3_url, where the run is saved")
         return self
 
     @model_validator(mode="after")

@@ -5,11 +5,13 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
-from zerofleet.bus import Bus, BusUnreachable, PublishedWeights
+from zerofleet.bus import Bus, BusUnreachable, FetchWeights, PublishedWeights
 from zerofleet.bus.connect import RedisAddress, pause_before
 from zerofleet.bus.redis import RedisBus
+from zerofleet.config import Config
 from zerofleet.fleet.facts import FleetFacts
 from zerofleet.fleet.signals import GracefulStop
+from zerofleet.remote import RemoteUnreachable
 
 Say = Callable[[str], None]
 POLL_S = 0.2
@@ -54,17 +56,27 @@ def waited_for_run(
     """What the trainer has published; None where the role is to end first."""
     has_said = False
     while not stop.requested:
-        try:
-            facts, weights = bus.run_facts(), bus.other_weights(-1)
-        except BusUnreachable:
-            facts, weights = None, None
-        if facts is not None and weights is not None:
-            return FleetFacts.decode(facts, run), weights
+        with suppress(BusUnreachable, RemoteUnreachable):
+            if (data := bus.run_facts()) is not None:
+                facts = FleetFacts.decode(data, run)
+                weights = bus.other_weights(-1, fetch_of(facts.config(), run, say))
+                if weights is not None:
+                    return facts, weights
         if not has_said:
             say(f"waiting for a trainer of run {run} at {address}")
             has_said = True
         bus.wait_for_news(WAIT_S)
     return None
+
+
+def fetch_of(config: Config, run: str, say: Say) -> FetchWeights | None:
+    """What gets weights from S3, where the run says so; None: they come from the bus."""
+    if config.fleet.weights_from == "redis" or config.run.s3_url is None:
+        return None
+    # Imported here: only such runs need it.
+    from zerofleet.remote.weights import RemoteWeights
+
+    return RemoteWeights(config.run.s3_url, run, say)
 
 
 def serve_each_run(

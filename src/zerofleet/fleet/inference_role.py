@@ -16,7 +16,7 @@ from zerofleet.bus import Bus, BusFull, BusUnreachable, InferenceOffer, Publishe
 from zerofleet.bus.connect import RedisAddress
 from zerofleet.bus.redis import RedisBus
 from zerofleet.fleet.facts import FleetFacts
-from zerofleet.fleet.handshake import POLL_S, RunWatch, Say, serve_each_run
+from zerofleet.fleet.handshake import POLL_S, RunWatch, Say, fetch_of, serve_each_run
 from zerofleet.fleet.health import LOOPBACK
 from zerofleet.fleet.role import LOOPBACK_PORT, HealthPort, RolePresence
 from zerofleet.fleet.role_metrics import Values, percentile_values
@@ -103,7 +103,14 @@ class InferenceSession:
         network = RunNetwork(bus, facts, config, game, options.evaluator, options.device)
         evaluator = network.evaluator(weights, config.run.compile_inference)
         self._feed = FleetWeightsFeed(
-            bus, weights.version, self._is_ending, self._fail, config.fleet, say, weights.sha256
+            bus,
+            weights.version,
+            self._is_ending,
+            self._fail,
+            config.fleet,
+            say,
+            weights.sha256,
+            fetch_of(config, facts.run_name, say),
         )
         self._server = InferenceServer(
             self._socket.socket,

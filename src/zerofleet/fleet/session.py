@@ -28,6 +28,7 @@ from zerofleet.fleet.trainer_parts import count_start, kept_graph, opened_replay
 from zerofleet.infer import Evaluator, make_evaluator
 from zerofleet.infer.devices import open_gauges
 from zerofleet.metrics import MetricsLog, Sink
+from zerofleet.remote import Uploader
 from zerofleet.replay import Intake
 from zerofleet.runs.folder import Run
 from zerofleet.storage import Disk
@@ -71,13 +72,18 @@ class TrainerSession:
         self._cpu = CpuGauge()
         set_up_torch(config.run.seed, num_threads, config.run.deterministic)
 
-        # Files and metrics.
+        # Files and metrics. What follows is closed before the last upload.
         self.graceful_stop = GracefulStop()
         self.disk = Disk(screen.say, lambda: self.graceful_stop.requested)
         self.network = nets.build(self.game, config.network.preset, **config.network.options)
         self.graph = kept_graph(run, self.network, self.disk, screen.say)
         self.started_s = time.monotonic()
         self.metrics = stack.enter_context(MetricsLog(run.folder, [*sinks, screen], self.disk))
+        self.uploader: Uploader | None = None
+        if config.run.s3_url is not None:
+            self.uploader = stack.enter_context(
+                Uploader(run, config.run.s3_url, screen.say, self.fail)
+            )
 
         # The trainer: checkpoint, replay buffer, loop.
         weights = WeightsStore(run.weights)
@@ -115,13 +121,23 @@ class TrainerSession:
             settings=config.train,
             counters=RunCounters(num_starts, state["num_rounds"]),
             # In lockstep, one thread plays and trains: it hands the weights over itself.
-            publisher=None if config.run.deterministic else WeightsPublisher(bus, self.fail),
+            publisher=(
+                None
+                if config.run.deterministic
+                else WeightsPublisher(bus, self.fail, self._upload_of_weights())
+            ),
+            on_save=None if self.uploader is None else self.uploader.save,
             # In lockstep, reports come after rounds, which are reproducible.
             report_interval_s=math.inf if config.run.deterministic else REPORT_INTERVAL_S,
         )
         if trainer.step_count not in weights.versions():  # new, or killed after its checkpoint
             self.disk.write(self.loop.keep_weights)
         self.stop = StopConditions(config, self.loop, self.started_s)
+
+    def _upload_of_weights(self) -> Callable[[str, bytes], None] | None:
+        """What makes weights available in S3; None where nobody fetches them there."""
+        is_wanted = self.config.fleet.weights_from == "s3" and not isinstance(self.bus, MemoryBus)
+        return self.uploader.saved.put_weights if self.uploader and is_wanted else None
 
     # ---- running
 

@@ -11,7 +11,7 @@ from zerofleet import _core
 from zerofleet.bus import Bus, PublishedWeights
 from zerofleet.config import Config
 from zerofleet.fleet.facts import FleetFacts
-from zerofleet.fleet.handshake import Say
+from zerofleet.fleet.handshake import Say, fetch_of
 from zerofleet.fleet.rater_role import MakeEvaluator
 from zerofleet.fleet.role_metrics import Values, percentile_values
 from zerofleet.fleet.run_network import GameSlots, RunNetwork
@@ -50,6 +50,7 @@ class Served:
             self.config.fleet,
             self.say,
             self.weights.sha256,
+            fetch_of(self.config, self.facts.run_name, self.say),
         )
 
 

@@ -10,7 +10,8 @@
       checkpoints/, weights/, tensorboard/
       run.lock        held by the process that trains the run
       redis/          the Redis of a fleet on this machine: data, address, password
-      unpacked        marks a run that came from a pack; see zerofleet.runs.game
+      unpacked        marks a run that came from a pack or from S3; see zerofleet.runs.game
+      s3.json, .s3/   of a run that is saved in S3 too: where, and what is being uploaded
 
 Training an existing run resumes it. One process at a time holds a run; when it dies, in whatever
 way, the next one can take the lock.
@@ -61,7 +62,7 @@ FILES_BEFORE_FACTS = {LOCK, CONFIG, REDIS, f"{CONFIG}.new", f"{FACTS}.new"}
 BEST = "best"
 """Names the shipped weights, so no run may have this name."""
 
-OPPONENTS = "rating.opponents"
+OPPONENTS, S3_URL = "rating.opponents", "run.s3_url"
 FIXED_SECTION = "network"
 """Settings that a run cannot change, as it cannot change its game."""
 
@@ -91,7 +92,7 @@ class Run:
     folder: Path
     facts: RunFacts
     is_foreign: bool = False
-    """It came from a pack, and the user has not yet confirmed the code that it names."""
+    """It came from a pack or from S3, and the user has not yet confirmed the code that it names."""
 
     @property
     def name(self) -> str:
@@ -196,8 +197,15 @@ def config_for(
         run = find(name)
         path, is_foreign = run.config_path, run.is_foreign
     config = load(game, preset or "fast", path, overrides, options)
-    if path and is_foreign and OPPONENTS not in map(setting_name, overrides):
-        refuse_programs(path, config)
+    if path and is_foreign:
+        named = set(map(setting_name, overrides))
+        if OPPONENTS not in named:
+            refuse_programs(path, config)
+        if S3_URL not in named and config.run.s3_url is not None:
+            raise Inconsistent(
+                f"{path} is not trusted, and would upload the run to {config.run.s3_url}; name "
+                f"where it is to go: --s3 URL, or nowhere: --set {S3_URL}=null"
+            )
     return config
 
 

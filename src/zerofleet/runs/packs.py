@@ -49,7 +49,9 @@ CHUNK_BYTES = 1 << 20
 """Bytes per read."""
 MAX_HEADER_BYTES = 1 << 16
 """Limit of a tar member's metadata, mostly its name."""
-LEFT_OUT = {LOCK, REDIS, UNPACKED, "refused", "tensorboard", "wandb"}
+S3_RECORD, S3_SNAPSHOTS = "s3.json", ".s3"
+"""Of a run that is saved in S3 too; see zerofleet.remote."""
+LEFT_OUT = {LOCK, REDIS, UNPACKED, S3_RECORD, S3_SNAPSHOTS, "refused", "tensorboard", "wandb"}
 """Not packed: it can be regenerated, or has no meaning elsewhere."""
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from zerofleet.bus import Bus, BusUnreachable
+from zerofleet.bus import Bus, BusUnreachable, FetchWeights
 from zerofleet.config import FleetConfig
 from zerofleet.errors import ZerofleetError
 from zerofleet.infer import Pipeline
@@ -43,10 +43,13 @@ class FleetWeightsFeed(WeightsFeed):
         settings: FleetConfig,
         say: Callable[[str], None],
         sha256: str = "",
+        fetch: FetchWeights | None = None,
     ) -> None:
-        """`version` and `sha256` are those of the weights that the workers begin with."""
+        """`version` and `sha256` are those of the weights that the workers begin with. `fetch` gets
+        others from elsewhere than the bus; it raises ConnectionError while that is not there."""
         super().__init__(bus, version, is_stopping, on_fault)
         self._settings = settings
+        self._fetch_bytes = fetch
         self._say = say
         self._lock = threading.Lock()  # workers load in threads of their own
         self._good = self._newest
@@ -136,7 +139,7 @@ class FleetWeightsFeed(WeightsFeed):
     def _fetch(self) -> None:
         try:
             self._fetch_new()
-        except BusUnreachable:
+        except ConnectionError:
             time.sleep(RETRY_S * random.random())
         else:
             left_s = self._fetch_at_s - time.monotonic()
@@ -157,7 +160,7 @@ class FleetWeightsFeed(WeightsFeed):
         self._published = published
         if time.monotonic() < self._fetch_at_s:
             return
-        found = self._bus.other_weights(self._newest[0])
+        found = self._bus.other_weights(self._newest[0], self._fetch_bytes)
         if found is None or found.version in self._refused:
             return
         name = f"weights {found.version}"

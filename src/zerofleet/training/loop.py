@@ -92,6 +92,8 @@ class TrainingLoop:
     """Gets the report of each step, and so waits for it."""
     on_publish: Callable[[int, dict[str, Tensor]], None] | None = None
     """Gets version and weights of each publication after a step."""
+    on_save: Callable[[], None] | None = None
+    """Called after each checkpoint, before anything else is written."""
     rows_ahead: int = 0
     """What that slack is in rows, at the present throughput of self-play."""
     times: TrainerTimes = field(default_factory=TrainerTimes)
@@ -252,6 +254,8 @@ class TrainingLoop:
             self.weights.forget_all_but([0, *self.checkpoints.steps()])
         self._saved_step = self.step_count
         self._saved_at_s = time.monotonic()
+        if self.on_save is not None:
+            self.disk.write(self.on_save)
 
     def _save(self) -> None:
         self.replay.log.sync()
@@ -320,12 +324,19 @@ class WeightsPublisher:
 
     Of several versions that wait, only the newest is published. One that the bus cannot take is
     tried again. The thread ends when nothing waits.
+    `upload(sha256, data)`, if given, comes before each publication, and may raise ConnectionError.
     `on_fault` is called in that thread if it fails.
     """
 
-    def __init__(self, bus: Bus, on_fault: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        on_fault: Callable[[BaseException], None],
+        upload: Callable[[str, bytes], None] | None = None,
+    ) -> None:
         self._bus = bus
         self._on_fault = on_fault
+        self._upload = upload
         self._lock = threading.Lock()
         self._waiting: tuple[int, dict[str, Tensor], int] | None = None
         self._is_running = False
@@ -354,8 +365,10 @@ class WeightsPublisher:
             arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
             data, sha256 = encoded_tensors(arrays)
             try:
+                if self._upload is not None:
+                    self._upload(sha256, data)
                 self._bus.publish_weights(step, sha256, data, at_least)
-            except (BusUnreachable, BusFull):
+            except (ConnectionError, BusFull):
                 with self._lock:
                     self._waiting = self._waiting or (step, tensors, at_least)
                 time.sleep(RETRY_BUS_S)
