@@ -38,6 +38,7 @@ class AnyPosition {
     virtual Result<int> outcome(int player) const = 0;
     virtual Result<std::vector<uint8_t>> observe(int player) const = 0;
     virtual Result<void> resample_hidden(int player, uint64_t seed) = 0;
+    virtual bool nothing_hidden() const = 0;
 
     virtual std::string to_text() const = 0;
     // Of an action, or of a chance outcome where chance moves; it need not be legal.
@@ -143,7 +144,9 @@ class AnyGame {
     virtual Result<void> verify(const Episode& episode) const = 0;
     virtual Result<ObservationRows> replay_observations(const Episode& episode) const = 0;
     virtual Result<TrainingRows> training_rows(const Episode& episode,
-                                               float value_lambda) const = 0;
+                                               const RowOptions& options) const = 0;
+    // Whether a search can ask a solver for proofs, and rows can have exact values.
+    virtual bool has_solver() const = 0;
     // The positions before each event, then the last one.
     virtual Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const = 0;

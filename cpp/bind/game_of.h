@@ -45,6 +45,7 @@ class PositionOf final : public AnyPosition {
         position_.resample_hidden(player, rng);
         return {};
     }
+    bool nothing_hidden() const override { return zf::nothing_hidden(position_, *facts_); }
 
     std::string to_text() const override { return position_.to_text(); }
     Result<std::string> action_text(int64_t id) const override {
@@ -299,10 +300,16 @@ class GameOf final : public AnyGame {
         if (const auto fault = fault_of_options(episode)) return *fault;
         return zf::replay_observations<P>(episode, options_, facts());
     }
-    Result<TrainingRows> training_rows(const Episode& episode, float value_lambda) const override {
+    Result<TrainingRows> training_rows(const Episode& episode,
+                                       const RowOptions& options) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;
-        return zf::training_rows<P>(episode, options_, facts(), value_lambda);
+        if (options.use_solved_values && !has_solver())
+            return Error{Error::Kind::unsupported,
+                         facts().name + " has no solver, so no value of it is exact"};
+        const auto solver = options.use_solved_values ? make_solver_(options_) : nullptr;
+        return zf::training_rows<P>(episode, options_, facts(), options.value_lambda, solver.get());
     }
+    bool has_solver() const override { return make_solver_ != nullptr; }
     Result<std::vector<std::unique_ptr<AnyPosition>>> replay_positions(
         const Episode& episode) const override {
         if (const auto fault = fault_of_options(episode)) return *fault;

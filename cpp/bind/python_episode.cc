@@ -80,6 +80,7 @@ struct PyRows {
     NumpyArray<uint16_t, 2> policy_RA;
     NumpyArray<uint8_t, 1> outcome_R;
     NumpyArray<uint16_t, 2> search_outcomes_RO;
+    NumpyArray<uint8_t, 1> is_solved_R;
     NumpyArray<float, 1> surprise_R;
     NumpyArray<int32_t, 1> reply_R;
     NumpyArray<uint8_t, 1> observer_R;
@@ -87,8 +88,10 @@ struct PyRows {
     NumpyArray<uint8_t, 2> final_observations_2N;
 };
 
-PyRows rows_of(const Episode& episode, const PyGame& game, float value_lambda) {
-    TrainingRows rows = value_or_raise(game.core->training_rows(episode, value_lambda));
+PyRows rows_of(const Episode& episode, const PyGame& game, float value_lambda,
+               bool use_solved_values) {
+    TrainingRows rows =
+        value_or_raise(game.core->training_rows(episode, {value_lambda, use_solved_values}));
     const Facts& facts = game.core->facts();
     const size_t count = rows.observer.size(), num_bytes = facts.observation_bytes;
     const size_t num_actions = facts.num_actions, num_outcomes = facts.outcomes.size();
@@ -98,6 +101,7 @@ PyRows rows_of(const Episode& episode, const PyGame& game, float value_lambda) {
             to_numpy<2>(std::move(rows.policy), {count, num_actions}),
             to_numpy<1>(std::move(rows.outcome_observer), {count}),
             to_numpy<2>(std::move(rows.search_outcomes_observer), {count, num_outcomes}),
+            to_numpy<1>(std::move(rows.is_solved), {count}),
             to_numpy<1>(std::move(rows.surprise), {count}),
             to_numpy<1>(std::move(rows.reply), {count}),
             to_numpy<1>(std::move(rows.observer), {count}),
@@ -145,10 +149,10 @@ PyRowLayout row_layout(const PyGame& game) {
 }
 
 Result<PackedRows> pack(const std::vector<const Episode*>& episodes, const PyGame& game,
-                        float value_lambda) {
+                        const RowOptions& options) {
     PackedRows packed(game.core->facts());
     for (const Episode* episode : episodes) {
-        const Result<TrainingRows> rows = game.core->training_rows(*episode, value_lambda);
+        const Result<TrainingRows> rows = game.core->training_rows(*episode, options);
         if (!rows) return rows.error();
         packed.add(*rows);
     }
@@ -166,15 +170,16 @@ PyPackedRows to_python(PackedRows packed, const PyGame& game) {
 }
 
 PyPackedRows pack_rows(const PyGame& game, const std::vector<const Episode*>& episodes,
-                       float value_lambda) {
+                       float value_lambda, bool use_solved_values) {
+    const RowOptions options{value_lambda, use_solved_values};
     PackedRows packed(game.core->facts());
     if (game.custom_class.is_valid()) {  // its rules are in Python
-        packed = value_or_raise(pack(episodes, game, value_lambda));
+        packed = value_or_raise(pack(episodes, game, options));
     } else {
         Result<PackedRows> made = packed;
         {
             const nb::gil_scoped_release unlocked;
-            made = pack(episodes, game, value_lambda);
+            made = pack(episodes, game, options);
         }
         packed = value_or_raise(std::move(made));
     }
@@ -196,14 +201,14 @@ constexpr uint64_t kMaxVersion = uint64_t(1) << 48;
 
 // Decodes one and replays it into rows; returns what is wrong with it.
 Result<void> check(std::span<const uint8_t> bytes, std::optional<uint64_t> worker,
-                   const PyGame& game, float value_lambda, CheckedEpisodes& checked) {
+                   const PyGame& game, const RowOptions& options, CheckedEpisodes& checked) {
     const Result<Episode> episode = decode(bytes);
     if (!episode) return episode.error();
     if (worker && episode->worker != *worker)
         return Error{Error::Kind::inconsistent,
                      "it names worker " + std::to_string(episode->worker) + ", but its sender is " +
                          std::to_string(*worker)};
-    const Result<TrainingRows> rows = game.core->training_rows(*episode, value_lambda);
+    const Result<TrainingRows> rows = game.core->training_rows(*episode, options);
     if (!rows) return rows.error();
     uint64_t version = 0;
     for (const Event& event : episode->events) version = std::max(version, event.version);
@@ -250,7 +255,9 @@ nb::list faults_of(const PyCheckedEpisodes& checked) {
 }
 
 PyCheckedEpisodes check_episodes(const PyGame& game, const std::vector<nb::bytes>& episodes,
-                                 const std::vector<uint64_t>& workers, float value_lambda) {
+                                 const std::vector<uint64_t>& workers, float value_lambda,
+                                 bool use_solved_values) {
+    const RowOptions options{value_lambda, use_solved_values};
     if (!workers.empty() && workers.size() != episodes.size())
         raise(Error{Error::Kind::inconsistent, std::to_string(episodes.size()) + " episodes of " +
                                                    std::to_string(workers.size()) + " workers"});
@@ -262,7 +269,7 @@ PyCheckedEpisodes check_episodes(const PyGame& game, const std::vector<nb::bytes
             const auto worker =
                 workers.empty() ? std::nullopt : std::optional<uint64_t>(workers[i]);
             all.faults.push_back(
-                fault_of([&] { return check(spans[i], worker, game, value_lambda, all); }));
+                fault_of([&] { return check(spans[i], worker, game, options, all); }));
         }
         return all;
     });
@@ -287,6 +294,8 @@ void bind_episode(nb::module_& m) {
         .def_ro(
             "search_outcomes", &PyRows::search_outcomes_RO, nb::rv_policy::automatic,
             "[R, num_outcomes], in 1 / OUTCOME_UNIT, the observer's view; zeros without a search.")
+        .def_ro("is_solved", &PyRows::is_solved_R, nb::rv_policy::automatic,
+                "[R], 1 where they are exact; see replay.use_solved_values.")
         .def_ro("surprise", &PyRows::surprise_R, nb::rv_policy::automatic, "[R]")
         .def_ro("reply", &PyRows::reply_R, nb::rv_policy::automatic,
                 "[R], the other player's next action, or -1.")
@@ -381,9 +390,9 @@ void bind_episode(nb::module_& m) {
                 value_or_raise(game.core->verify(episode));
             },
             "game"_a, "Raises where the game cannot have been played so.")
-        .def("rows", &rows_of, "game"_a, "value_lambda"_a = 0.0f,
+        .def("rows", &rows_of, "game"_a, "value_lambda"_a = 0.0f, "use_solved_values"_a = false,
              "Replays it into training rows. Search values are TD(lambda) targets; see "
-             "replay.value_target_lambda.")
+             "replay.value_target_lambda and replay.use_solved_values.")
         .def("positions", &positions_of, "game"_a,
              "Replays it: the positions before each event, then the last one.")
         .def("observations", &observations_of, "game"_a,
@@ -391,10 +400,11 @@ void bind_episode(nb::module_& m) {
              "observer. Where hands are hidden both players have a row.");
 
     m.def("pack_rows", &pack_rows, "game"_a, "episodes"_a, "value_lambda"_a = 0.0f,
+          "use_solved_values"_a = false,
           "Replays episodes into packed training rows. Releases the GIL, unless the rules are in "
           "Python.");
     m.def("check_episodes", &check_episodes, "game"_a, "episodes"_a, "workers"_a,
-          "value_lambda"_a = 0.0f,
+          "value_lambda"_a = 0.0f, "use_solved_values"_a = false,
           "Decodes untrusted episodes with bounds and replays them into packed training rows. With "
           "`workers`, one per episode, an episode that names another one is at fault. Releases the "
           "GIL, unless the rules are in Python.");

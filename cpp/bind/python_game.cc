@@ -142,6 +142,10 @@ void bind_game(nb::module_& m) {
             "in_python", [](const PyGame& game) { return game.custom_class.is_valid(); },
             "Whether its rules are a Python class, which threads of the core cannot play.")
         .def_prop_ro("hidden", fact(&Facts::hidden), "Whether a player does not see everything.")
+        .def_prop_ro(
+            "has_solver", [](const PyGame& game) { return game.core->has_solver(); },
+            "Whether a solver gives exact values, to searches and, by replay.use_solved_values, to "
+            "training.")
         .def_prop_ro("c_puct", fact(&Facts::c_puct), "PUCT exploration constant of this game.")
         .def_prop_ro("outcomes", outcomes, "How the game can end for a player.")
         .def_prop_ro(

@@ -43,5 +43,6 @@ void bind_search(nanobind::module_& m);
 void bind_episode(nanobind::module_& m);
 void bind_selfplay(nanobind::module_& m);
 void bind_solve(nanobind::module_& m);
+void bind_beastybar_solver(nanobind::module_& m);
 
 }  // namespace zf

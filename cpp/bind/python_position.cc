@@ -91,6 +91,10 @@ void bind_position(nb::module_& m) {
             },
             "player"_a, "seed"_a,
             "Samples, uniformly over what is consistent, all that this player cannot see.")
+        .def_prop_ro(
+            "nothing_hidden",
+            [](const PyPosition& position) { return position.core->nothing_hidden(); },
+            "Whether both players can know the whole position and all that can follow.")
         .def("describe", describe, "player"_a = nb::none(),
              "A plain dict; with a player, only what that player may see.")
         .def(

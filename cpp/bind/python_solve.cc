@@ -72,6 +72,9 @@ void bind_connect4(nb::module_& m) {
 
 }  // namespace
 
-void bind_solve(nb::module_& m) { bind_connect4(m); }
+void bind_solve(nb::module_& m) {
+    bind_connect4(m);
+    bind_beastybar_solver(m);
+}
 
 }  // namespace zf

@@ -77,6 +77,14 @@ class BeastyBar {
     void play(Action action);
     int outcome(int player) const;
 
+    const Options& options() const { return options_; }
+    const Table& table() const { return table_; }
+    SpeciesSet hand(int player) const { return species_set(hands_[player]); }
+    // By how much player 0 leads in the bar: its sign is who wins if the game ends so. Counting
+    // animals, the lead in animals times kAnimalLead, less the lead in strength.
+    int lead_first_player() const;
+    static constexpr int kAnimalLead = 128;  // no lead in strength is as large
+
     // There is no chance after the deal.
     int roller() const { return 0; }
     int chance_outcomes(ChanceOutcome*) const { return 0; }
@@ -85,6 +93,9 @@ class BeastyBar {
     void observe(int player, uint8_t* bytes) const;
     void resample_hidden(int player, Rng& rng);
     std::vector<HiddenGroup> hidden_groups(int player) const;
+    // Both decks are known, so with no card left to draw a player's hand is what is left of its
+    // own.
+    bool nothing_hidden() const { return piles_[0].empty() && piles_[1].empty(); }
 
     // `first=0 deck0=… deck1=… moves=…` where the deal is known; else `player=0 queue=… bar=…
     // thats_it=… hand0=… hand1=… pile0=… pile1=…`. A missing part of the latter is empty.
@@ -215,18 +226,18 @@ inline void BeastyBar::pass_turn_to(int player) {
     over_ = num_in_play() < kFewestCardsInPlay;
 }
 
-inline int BeastyBar::outcome(int player) const {
-    int lead = table_.points(0) - table_.points(1);  // of player 0
-    if (options_.count_animals) {
-        int animals_lead = 0, strength_lead = 0;
-        for (int i = 0; i < table_.num_in_bar(); ++i) {
-            const Card card = table_.in_bar(i);
-            const int sign = owner_of(card) == 0 ? 1 : -1;
-            animals_lead += sign;
-            strength_lead += sign * species_of(card);
-        }
-        lead = animals_lead != 0 ? animals_lead : -strength_lead;
+inline int BeastyBar::lead_first_player() const {
+    if (!options_.count_animals) return table_.points(0) - table_.points(1);
+    int lead = 0;
+    for (int i = 0; i < table_.num_in_bar(); ++i) {
+        const Card card = table_.in_bar(i);
+        lead += (owner_of(card) == 0 ? 1 : -1) * (kAnimalLead - species_of(card));
     }
+    return lead;
+}
+
+inline int BeastyBar::outcome(int player) const {
+    const int lead = lead_first_player();
     if (lead == 0) return kDraw;
     return (lead > 0) == (player == 0) ? kWin : kLoss;
 }

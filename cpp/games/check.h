@@ -62,6 +62,7 @@ class GameChecker {
             check_position(position, thorough);
             if (thorough) check_symmetries(position, mirrored);
             if (facts_.hidden && thorough) check_hidden(position);
+            if (facts_.hidden && nothing_hidden(position, facts_)) check_nothing_hidden(position);
             if (!fault_.empty()) return;
             const bool chance = position.to_move() == kChance;
             const Action id = chance ? position.random_outcome(rng_) : position.random_action(rng_);
@@ -240,6 +241,20 @@ class GameChecker {
                     "the hidden state before resampling leaks into the one drawn");
             if (rng_.below(8) == 0) check_fairness(position, player);
         }
+    }
+
+    // Precondition: the position says that nothing is hidden.
+    void check_nothing_hidden(const P& position) {
+        for (const int player : {0, 1})
+            require(num_hidden_states(position.hidden_groups(player)) <= 1 &&
+                        same(position, resampled(position, player, rng_.next())),
+                    "nothing_hidden is true, but something is hidden from player " +
+                        std::to_string(player));
+        P after = position;
+        after.play(position.to_move() == kChance ? position.random_outcome(rng_)
+                                                 : position.random_action(rng_));
+        require(after.to_move() == kOver || nothing_hidden(after, facts_),
+                "nothing_hidden is true, but something is hidden after the next ply");
     }
 
     // Precondition: the mover cannot tell the two positions apart.

@@ -172,6 +172,16 @@ bool may_win_at_once(const P& position) {
     return true;
 }
 
+// A game with hidden information may say that nothing is hidden at a position any more, for either
+// player: `bool nothing_hidden() const`. Then what a player has seen determines the position and
+// all that can follow from it, and resampling changes nothing.
+template <class P>
+bool nothing_hidden(const P& position, const Facts& facts) {
+    if (!facts.hidden) return true;
+    if constexpr (requires { position.nothing_hidden(); }) return position.nothing_hidden();
+    return false;
+}
+
 // What games without chance, hidden state or a deal share; inherit what fits.
 template <class P>
 struct PlainGame {

@@ -28,6 +28,7 @@ RowLayout::RowLayout(const Facts& facts)
       has_policy(scalar<bool>("has_policy")),
       outcome(scalar<uint8_t>("outcome")),
       search_outcomes(array<uint16_t>("search_outcomes", facts.outcomes.size())),
+      is_solved(scalar<bool>("is_solved")),
       looks_ahead(scalar<bool>("looks_ahead")),
       surprise(scalar<float>("surprise")),
       reply(scalar<int32_t>("reply")),
@@ -71,6 +72,7 @@ void PackedRows::pack(const TrainingRows& episode, size_t row, uint8_t* out) con
     put(layout.outcome, episode.outcome_observer[row]);
     put_all(layout.search_outcomes,
             &episode.search_outcomes_observer[row * layout.search_outcomes.count]);
+    put(layout.is_solved, episode.is_solved[row] != 0);
     put(layout.looks_ahead, episode.looks_ahead[row] != 0);
     put(layout.surprise, episode.surprise[row]);
     put(layout.reply, episode.reply[row]);

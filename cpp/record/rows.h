@@ -2,9 +2,18 @@
 // packed in memory. The layout is described here alone; Python asks for it (`row_layout`).
 #pragma once
 
+#include <optional>
+
 #include "record/replay.h"
+#include "search/leaf_solver.h"
 
 namespace zf {
+
+// How value targets are made of an episode.
+struct RowOptions {
+    float value_lambda = 0;          // of TD(lambda)
+    bool use_solved_values = false;  // exact values where the game's solver knows them
+};
 
 // R rows. A decision gives a row of the mover, with a policy if its search was a full one; where
 // hands are hidden also one of the other player; a position before a roll one of the player about
@@ -16,6 +25,7 @@ struct TrainingRows {
     std::vector<uint8_t> outcome_observer;  // [R] the outcome of the game
     // [R, num_outcomes], the search value in 1 / kOutcomeUnit; zeros where there was no search.
     std::vector<uint16_t> search_outcomes_observer;
+    std::vector<uint8_t> is_solved;           // [R] 1: the search value is exact
     std::vector<uint8_t> looks_ahead;         // [R] 1: the search value looks a turn ahead
     std::vector<float> surprise;              // [R]
     std::vector<int32_t> reply;               // [R] the other player's next action, or -1
@@ -50,6 +60,7 @@ class RowLayout {
     RowScalar<bool> has_policy;
     RowScalar<uint8_t> outcome;
     RowArray<uint16_t> search_outcomes;  // in 1 / kOutcomeUnit; zeros where there was no search
+    RowScalar<bool> is_solved;           // whether they are exact
     RowScalar<bool> looks_ahead;         // whether they look a turn ahead
     RowScalar<float> surprise;
     RowScalar<int32_t> reply;  // an action, or -1
@@ -66,6 +77,7 @@ class RowLayout {
         visit(has_policy);
         visit(outcome);
         visit(search_outcomes);
+        visit(is_solved);
         visit(looks_ahead);
         visit(surprise);
         visit(reply);
@@ -100,8 +112,9 @@ class PackedRows {
 template <Game P>
 class RowMaker {
   public:
-    RowMaker(const Episode& episode, const Facts& facts, float value_lambda)
-        : episode_(episode), facts_(facts), lambda_(value_lambda) {}
+    // The solver may be null: no value is exact but a search's own.
+    RowMaker(const Episode& episode, const Facts& facts, float value_lambda, LeafSolver<P>* solver)
+        : episode_(episode), facts_(facts), lambda_(value_lambda), solver_(solver) {}
 
     // Replays the episode, and so checks it.
     Result<TrainingRows> make(const typename P::Options& options) {
@@ -127,6 +140,9 @@ class RowMaker {
         const int mover = chance ? position.roller() : position.to_move();
         movers_.push_back(chance ? kChance : Mover(mover));
         views_.push_back(mover);
+        solved_.emplace_back();
+        if (solver_ && nothing_hidden(position, facts_))
+            solved_.back() = solver_->solve_leaf(position);
         for (int turn = 0; turn < (facts_.hidden ? 2 : 1); ++turn)
             add_row(position, event, mover ^ turn, mover);
     }
@@ -135,6 +151,7 @@ class RowMaker {
         const size_t row = rows_.observer.size();
         rows_.observer.push_back(uint8_t(observer));
         rows_.event.push_back(uint32_t(movers_.size() - 1));
+        rows_.is_solved.push_back(solved_.back().has_value());
         rows_.looks_ahead.push_back(event.kind == SearchKind::chance &&
                                     !event.outcomes_to_move.empty());
         rows_.surprise.push_back(0);
@@ -168,8 +185,8 @@ class RowMaker {
     // The search value of each row as a TD(lambda) target (Sutton, 1988): the value of the next
     // search, and with weight lambda what follows its turn, up to the outcome of the game. A turn
     // is all that one player does before the other, or chance, acts. A turn-ahead value ends the
-    // trace: it expects over all rolls, and what follows is one of them. Rows without a later
-    // search have no search value.
+    // trace: it expects over all rolls, and what follows is one of them. So does an exact value,
+    // which takes the place of a search's. Rows without a later search have no search value.
     void add_search_outcomes() {
         const size_t num_outcomes = facts_.outcomes.size();
         rows_.search_outcomes_observer.resize(rows_.observer.size() * num_outcomes);
@@ -180,11 +197,15 @@ class RowMaker {
         size_t row = rows_.observer.size();
         for (size_t at = movers_.size(); at-- > 0;) {
             const std::vector<uint16_t>& searched = episode_.events[at].outcomes_to_move;
-            any_search |= !searched.empty();
+            const std::optional<ProvenValue>& solved = solved_[at];
+            any_search |= solved || !searched.empty();
             if (at + 1 == movers_.size() || movers_[at] != movers_[at + 1])
                 after_turn_first_player = ahead_first_player;
             const float lambda = movers_[at] == kChance ? 0 : lambda_;
-            for (size_t i = 0; i < searched.size(); ++i) {
+            for (size_t i = 0; solved && i < num_outcomes; ++i)
+                ahead_first_player[in_view_of(views_[at], i)] =
+                    solved->outcomes_to_move[i] * float(kOutcomeUnit);
+            for (size_t i = 0; !solved && i < searched.size(); ++i) {
                 const size_t to = in_view_of(views_[at], i);
                 ahead_first_player[to] =
                     (1 - lambda) * float(searched[i]) + lambda * after_turn_first_player[to];
@@ -206,15 +227,18 @@ class RowMaker {
     const Episode& episode_;
     const Facts& facts_;
     float lambda_;
+    LeafSolver<P>* solver_;
     std::vector<Mover> movers_;  // by event
-    std::vector<int> views_;     // by event: the mover, or the player about to roll
+    std::vector<int> views_;     // by event: the mover, or who is about to roll
+    std::vector<std::optional<ProvenValue>> solved_;  // by event, in that view
     TrainingRows rows_;
 };
 
 template <Game P>
 Result<TrainingRows> training_rows(const Episode& episode, const typename P::Options& options,
-                                   const Facts& facts, float value_lambda) {
-    return RowMaker<P>(episode, facts, value_lambda).make(options);
+                                   const Facts& facts, float value_lambda,
+                                   LeafSolver<P>* solver = nullptr) {
+    return RowMaker<P>(episode, facts, value_lambda, solver).make(options);
 }
 
 }  // namespace zf

@@ -3,7 +3,8 @@
 // With perfect information each edge leads to one node. Else this is information-set MCTS (Cowling,
 // Powley and Whitehouse, 2012): each simulation samples the hidden state, and an edge leads to one
 // node per information set. The searcher's own nodes are keyed by what it has seen so far; its
-// opponent's by what the opponent sees, or not at all if they are pooled.
+// opponent's by what the opponent sees, or not at all if they are pooled. A node where nothing is
+// hidden any more has a key that determines its position, so it can be proven.
 #pragma once
 
 #include <vector>
@@ -31,12 +32,13 @@ class PositionNodes {
     // A node for a position that is not over.
     uint32_t add(Tree& tree, const P& position) {
         const Mover mover = position.to_move();
-        const NodeKind kind = mover == kChance   ? NodeKind::chance
-                              : is_pooled(mover) ? NodeKind::pooled
-                                                 : NodeKind::decision;
+        const NodeKind kind = mover == kChance      ? NodeKind::chance
+                              : is_pooled(position) ? NodeKind::pooled
+                                                    : NodeKind::decision;
         const uint32_t index =
             tree.add_node(kind, Mover(mover == kChance ? position.roller() : mover));
-        tree.node(index).key = key_of(position, mover);
+        tree.node(index).key = key_of(position);
+        tree.node(index).provable = nothing_hidden(position, *facts_);
         return index;
     }
 
@@ -52,7 +54,7 @@ class PositionNodes {
     // The node of the position that an edge leads to, or kNoIndex if there is none yet.
     uint32_t find_child(const Tree& tree, const Edge& edge, const P& position) {
         if (!facts_->hidden) return edge.child;
-        const uint64_t key = key_of(position, position.to_move());
+        const uint64_t key = key_of(position);
         uint32_t child = edge.child;
         while (child != kNoIndex && tree.node(child).key != key)
             child = tree.node(child).next_sibling;
@@ -60,14 +62,17 @@ class PositionNodes {
     }
 
   private:
-    bool is_pooled(Mover mover) const {
-        return facts_->hidden && mover != kChance && mover != player_ &&
-               opponent_nodes_ == OpponentNodes::pooled;
+    bool is_pooled(const P& position) const {
+        const Mover mover = position.to_move();
+        return opponent_nodes_ == OpponentNodes::pooled && mover != kChance && mover != player_ &&
+               !nothing_hidden(position, *facts_);
     }
 
-    uint64_t key_of(const P& position, Mover mover) {
-        if (!facts_->hidden || mover == kChance || is_pooled(mover)) return 0;
-        position.observe(mover, observation_.data());
+    uint64_t key_of(const P& position) {
+        if (!facts_->hidden || is_pooled(position)) return 0;
+        const bool chance = position.to_move() == kChance;
+        if (chance && !nothing_hidden(position, *facts_)) return 0;
+        position.observe(chance ? position.roller() : position.to_move(), observation_.data());
         return hash_bytes(observation_).low;
     }
 

@@ -15,6 +15,11 @@
 // is consistent with what the searching player (to move at the root) knows; position_nodes.h maps
 // positions to nodes. An opponent's node chooses among the actions legal in the sampled state, with
 // priors from the opponent's own observation; every value comes from the searcher's observation.
+//
+// Positions where nothing is hidden are searched as those of a game with perfect information:
+// values and priors come from the mover's observation, and wins and losses are proven. What is
+// proven below a sampled hidden state holds for that state only, so no proof passes a node where
+// something is hidden: there, proven values are averaged as other values are.
 #pragma once
 
 #include <optional>
@@ -202,8 +207,9 @@ class Search {
         if (options_.prove && takes_wins_ && tree_.node(root_node_).kind == NodeKind::decision &&
             may_win_at_once(*root_position_))
             find_wins(actions);
-        if (solver_ && proves() && tree_.node(root_node_).kind == NodeKind::decision &&
-            !tree_.node(root_node_).solved)
+        const Node& root = tree_.node(root_node_);
+        if (solver_ && options_.prove && root.provable && root.kind == NodeKind::decision &&
+            !root.solved)
             ask_solver_at_root();
     }
 
@@ -278,7 +284,8 @@ class Search {
             if (!tree_.node(simulation.node).evaluated) return Descent::blocked;
             uint32_t chosen = 0;
             if (!select(simulation, chosen)) return Descent::leaf;
-            if (simulation.path.empty() && facts_->hidden) sample_hidden(simulation, chosen);
+            if (simulation.path.empty() && !tree_.node(root_node_).provable)
+                sample_hidden(simulation, chosen);
             if (step_down(simulation, chosen)) return Descent::scored;
             if (simulation.node == kNoIndex) {
                 simulation.node =
@@ -324,14 +331,13 @@ class Search {
     // Follows an edge. True if its value is known: the game is over, or the edge is solved. Else
     // the simulation is at the child, or at kNoIndex if that is yet to be made.
     bool step_down(Simulation& simulation, uint32_t chosen) {
+        const bool proves = options_.prove && tree_.node(simulation.node).provable;
         Edge& edge = tree_.edge(tree_.node(simulation.node), chosen);
         simulation.path.push_back({simulation.node, chosen, 0});
         depth_ = std::max(depth_, uint32_t(simulation.path.size()));
         if (options_.max_leaves > 1) add_virtual_loss(tree_, simulation.path.back());
         if (edge.solved) {
-            simulation.value_first_player = edge.mean_first_player;
-            outcomes_.with_mean(sign(Mover(player_)) * edge.mean_first_player,
-                                simulation.outcomes_player);
+            take_proven(simulation, edge.mean_first_player);
             return true;
         }
         if (simulation.position.to_move() == kChance)
@@ -342,18 +348,32 @@ class Search {
             simulation.value_first_player = outcomes_.scaled_reward(simulation.position.outcome(0));
             std::fill_n(simulation.outcomes_player, outcomes_.count(), 0.0f);
             simulation.outcomes_player[simulation.position.outcome(player_)] = 1;
-            if (proves()) set_solved(edge, simulation.value_first_player, 1);
+            if (proves) set_solved(edge, simulation.value_first_player, 1);
             return true;
         }
         simulation.node = nodes_.find_child(tree_, edge, simulation.position);
-        return simulation.node == kNoIndex && solver_ && options_.prove &&
-               ask_solver_at_leaf(simulation, edge);
+        if (simulation.node == kNoIndex) {
+            const auto known = ask_solver_at_leaf(simulation);
+            if (known && proves) set_solved(edge, simulation.value_first_player, 1 + *known);
+            return known.has_value();
+        }
+        // Below a node where something is hidden the child is solved, but not the edge.
+        const Node& child = tree_.node(simulation.node);
+        if (child.solved) take_proven(simulation, child.mean_first_player);
+        return child.solved;
     }
 
-    // True if the solver knows the value of the simulation's position, which `edge` leads to.
-    bool ask_solver_at_leaf(Simulation& simulation, Edge& edge) {
+    void take_proven(Simulation& simulation, float exact_first_player) {
+        simulation.value_first_player = exact_first_player;
+        outcomes_.with_mean(sign(Mover(player_)) * exact_first_player, simulation.outcomes_player);
+    }
+
+    // Where the solver knows the value of the simulation's position, takes it and gives the plies
+    // to the end.
+    std::optional<uint32_t> ask_solver_at_leaf(Simulation& simulation) {
+        if (!solver_ || !options_.prove) return {};
         const std::optional<ProvenValue> proven = solver_->solve_leaf(simulation.position);
-        if (!proven) return false;
+        if (!proven) return {};
         const Mover mover = simulation.position.to_move();
         const int viewer = mover == kChance ? simulation.position.roller() : mover;
         if (viewer == player_) {
@@ -363,11 +383,8 @@ class Search {
         }
         simulation.value_first_player =
             sign(Mover(player_)) * outcomes_.mean(simulation.outcomes_player);
-        if (proves()) set_solved(edge, simulation.value_first_player, 1 + proven->plies_to_end);
-        return true;
+        return proven->plies_to_end;
     }
-
-    bool proves() const { return options_.prove && !facts_->hidden; }
 
     // ---- evaluations
 
@@ -376,7 +393,7 @@ class Search {
     Descent await_evaluation(Simulation& simulation) {
         const Node& node = tree_.node(simulation.node);
         simulation.purpose = Purpose::expand;
-        simulation.observer = facts_->hidden ? player_ : node.mover;
+        simulation.observer = node.provable ? node.mover : player_;
         if (node.kind == NodeKind::decision && node.mover == simulation.observer) {
             simulation.read_legal(facts_->num_actions);
         } else {
@@ -450,7 +467,7 @@ class Search {
         } else {
             backup_value(tree_, simulation.path, simulation.value_first_player);
         }
-        if (proves()) backup_proofs(tree_, simulation.path);
+        if (options_.prove) backup_proofs(tree_, simulation.path);
         root_.outcomes().add(simulation.path[0].edge, simulation.outcomes_player);
         simulation.state = State::free;
         ++num_completed_;

@@ -183,11 +183,13 @@ inline void move_mean(float& mean_first_player, bool solved, float by) {
 
 // Backs proofs up the path, from its last edge, as far as they decide nodes. Once an edge is
 // solved, all its visits count as the proven value, earlier ones included: the means above it move
-// by the change of their sums, up to the first node that is solved itself.
+// by the change of their sums, up to the first node that is solved itself. A node where something
+// is hidden keeps its means: what is below is proven for some hidden states only.
 inline void backup_proofs(Tree& tree, std::span<const PathStep> path) {
     float change = 0;  // of the sum of all values backed up through the edge
     for (size_t i = path.size(); i-- > 0;) {
         Node& node = tree.node(path[i].node);
+        if (!node.provable) return;
         Edge& edge = tree.edge(node, path[i].edge);
         if (edge.solved) {
             change = 0;

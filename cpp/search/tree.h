@@ -51,8 +51,9 @@ struct Node {
     uint16_t best_slot = 0;     // of the largest unvisited prior
     uint8_t log2_capacity = 0;  // of the block of edges
     NodeKind kind = NodeKind::decision;
-    Mover mover = 0;     // at chance nodes: the roller
-    bool dense = false;  // prior slot i belongs to action i
+    Mover mover = 0;        // at chance nodes: the roller
+    bool dense = false;     // prior slot i belongs to action i
+    bool provable = false;  // nothing is hidden here, so proofs are exact
     bool solved = false;
     bool evaluated = false;  // false while its evaluation is in flight
 };

@@ -105,3 +105,12 @@ TEST_CASE("a game whose episodes could not be read back is refused") {
           "declared: game 0, start: the bytes of write_start must be in 0..1024, got 1025");
     tell_the_truth();
 }
+
+TEST_CASE("a game that says too soon that nothing is hidden is refused") {
+    CHECK(bool(check_game<ShownCoin<false>>({}, 100, 1)));
+    const Result<CheckReport> checked = check_game<ShownCoin<true>>({}, 100, 1);
+    REQUIRE_FALSE(bool(checked));
+    CHECK(
+        checked.error().text ==
+        "shown coin: game 0, ply 0: nothing_hidden is true, but something is hidden from player 0");
+}

@@ -20,6 +20,7 @@ uint32_t add_evaluated(Tree& tree, int mover, uint32_t num_actions, float value_
     tree.set_priors(index, {ids, num_actions}, {prior, num_actions}, 2);
     tree.node(index).mean_first_player = value_first_player;
     tree.node(index).visits = 1;
+    tree.node(index).provable = true;
     return index;
 }
 

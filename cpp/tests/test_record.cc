@@ -196,6 +196,31 @@ TEST_CASE("a TD(lambda) target mixes the row's search, later searches and the ou
     is(4, {0.5f, 0.21875f, 0.28125f}, kWin);  // half its search, half row 5 from the other side
 }
 
+TEST_CASE("an exact value takes the place of a search's and ends the trace, in every view") {
+    // Known from the fifth disc on: a distribution that is the same to both players but for the
+    // view.
+    struct FromFifthDisc : LeafSolver<Connect4> {
+        std::optional<ProvenValue> solve_leaf(const Connect4& position) override {
+            if (position.to_text().size() < 5) return {};
+            ProvenValue value;
+            value.outcomes_to_move[position.to_move() == 0 ? kWin : kLoss] = 0.75f;
+            value.outcomes_to_move[kDraw] = 0.25f;
+            return value;
+        }
+        ProvenRoot solve_root(const Connect4&) override { return {}; }
+    } solver;
+    const TrainingRows rows = *training_rows<Connect4>(won_game(), kOptions, kFacts, 0.5f, &solver);
+    CHECK(rows.is_solved == std::vector<uint8_t>{0, 0, 0, 0, 0, 1, 1});
+    const auto is = [&](size_t row, std::array<float, 3> target) {
+        for (size_t i = 0; i < 3; ++i)
+            CHECK(std::abs(float(rows.search_outcomes_observer[3 * row + i]) -
+                           target[i] * float(kOutcomeUnit)) <= 1);
+    };
+    is(6, {0.75f, 0.25f, 0});
+    is(5, {0, 0.25f, 0.75f});
+    is(4, {0.625f, 0.25f, 0.125f});  // half its search, half row 5 from the other side
+}
+
 TEST_CASE("packed rows are those of the episode, field by field; a truncated game has none") {
     const Episode episode = won_game();
     const TrainingRows rows = *training_rows<Connect4>(episode, kOptions, kFacts, 0);
@@ -203,7 +228,7 @@ TEST_CASE("packed rows are those of the episode, field by field; a truncated gam
     packed.add(TrainingRows{});
     packed.add(rows);
     CHECK(packed.num_rows == std::vector<uint32_t>{0, 7});
-    REQUIRE(packed.layout.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 1 + 4 + 4 + 8);
+    REQUIRE(packed.layout.num_bytes() == 43 + 1 + 2 * 7 + 1 + 1 + 2 * 3 + 1 + 1 + 4 + 4 + 8);
     REQUIRE(packed.rows.size() == 7 * packed.layout.num_bytes());
     const uint8_t* third = &packed.rows[2 * packed.layout.num_bytes()];
     CHECK(std::equal(third, third + 43, &rows.observations[2 * 43]));
@@ -217,9 +242,10 @@ TEST_CASE("packed rows are those of the episode, field by field; a truncated gam
     int32_t reply;
     int64_t final_row;
     CHECK(third[66] == 0);
-    std::memcpy(&surprise, third + 67, 4);
-    std::memcpy(&reply, third + 71, 4);
-    std::memcpy(&final_row, third + 75, 8);
+    CHECK(third[67] == 0);
+    std::memcpy(&surprise, third + 68, 4);
+    std::memcpy(&reply, third + 72, 4);
+    std::memcpy(&final_row, third + 76, 8);
     CHECK(surprise == float(9) / float(kSurpriseUnit));
     CHECK(reply == 1);
     CHECK(final_row == 0);

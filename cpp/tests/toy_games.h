@@ -213,4 +213,72 @@ struct HiddenCoin : Toy<HiddenCoin> {
     int winner = 0;
 };
 
+// A coin lies hidden from both, heads or tails. Player 0 shows it (0), or stops for a draw (1).
+// Once it is shown player 1 can only nod (0), and player 0 wins with heads: showing is worth 0.
+// With kSaysTooSoon the game claims from the start that nothing is hidden.
+template <bool kSaysTooSoon>
+struct ShownCoin : Toy<ShownCoin<kSaysTooSoon>> {
+    using Options = typename Toy<ShownCoin>::Options;
+    static Facts facts(const Options&) {
+        Facts facts;
+        facts.name = "shown coin";
+        facts.num_actions = 2;
+        facts.observation_bytes = 3;
+        facts.max_plies = 2;
+        facts.hidden = true;
+        facts.outcomes = win_draw_loss();
+        return facts;
+    }
+    static ShownCoin start(const Options&, Rng& rng) {
+        ShownCoin position;
+        position.heads = rng.below(2);
+        return position;
+    }
+    std::vector<uint8_t> write_start() const { return {uint8_t(heads)}; }
+    static Result<ShownCoin> read_start(const Options&, std::span<const uint8_t> bytes) {
+        ShownCoin position;
+        position.heads = bytes[0];
+        return position;
+    }
+    Mover to_move() const { return stage == hidden ? Mover(0) : stage == shown ? Mover(1) : kOver; }
+    int legal_actions(Action* actions) const {
+        actions[0] = 0;
+        actions[1] = 1;
+        return stage == hidden ? 2 : 1;
+    }
+    void play(Action action) { stage = stage == shown ? ended : action == 0 ? shown : stopped; }
+    int outcome(int player) const {
+        if (stage == stopped) return kDraw;
+        return heads == (player == 0) ? kWin : kLoss;
+    }
+    bool nothing_hidden() const { return kSaysTooSoon || stage != hidden; }
+    void observe(int player, uint8_t* bytes) const {
+        bytes[0] = uint8_t(stage == hidden ? 0 : 1 + heads);
+        bytes[1] = stage;
+        bytes[2] = to_move() == player;
+    }
+    void resample_hidden(int, Rng& rng) {
+        if (stage == hidden) heads = rng.below(2);
+    }
+    std::vector<HiddenGroup> hidden_groups(int) const {
+        if (stage != hidden) return {};
+        return {{{{uint8_t(heads)}, {uint8_t(!heads)}}}};
+    }
+    std::string to_text() const { return std::to_string(10 * heads + stage); }
+    static Result<ShownCoin> from_text(const Options&, const std::string& text) {
+        ShownCoin position;
+        position.heads = std::stoi(text) >= 10;
+        position.stage = Stage(std::stoi(text) % 10);
+        return position;
+    }
+    Described describe(int player) const { return player < 0 || stage != hidden ? to_text() : "?"; }
+    static Result<ShownCoin> from_describe(const Options& options, const Described& described) {
+        return from_text(options, *described.text());
+    }
+
+    enum Stage : uint8_t { hidden, shown, stopped, ended };
+    Stage stage = hidden;
+    bool heads = false;
+};
+
 }  // namespace zf

@@ -85,7 +85,7 @@ def test_its_memory_is_known_and_near_what_the_rows_need(play):
     buffer = ReplayBuffer(game, 1000)
     for episode in episodes:
         buffer.add(pack_rows(game, [episode]))
-    bytes_per_row = 43 + 1 + 7 * 2 + 1 + 1 + 3 * 2 + 1 + 4 + 4 + 8
+    bytes_per_row = 43 + 1 + 7 * 2 + 1 + 1 + 3 * 2 + 1 + 1 + 4 + 4 + 8
     bytes_per_row += 1 + 4  # whether it is excluded, and how often it was drawn
     bytes_of_episodes = 2 * 43 * 64
     assert buffer.num_bytes <= 1000 * bytes_per_row + bytes_of_episodes

@@ -119,3 +119,10 @@ def test_games_that_arrive_together_are_no_reason_to_run_far_ahead(tmp_path, con
         while replay.limiter.may_train(16):
             replay.limiter.trained(16)
         assert replay.limiter.waiting == "trainer"
+
+
+def test_solved_values_of_a_game_without_a_solver_are_refused(tmp_path):
+    game = zf.games.get("connect4")
+    config = ReplayConfig(use_solved_values=True)
+    with pytest.raises(zf.errors.Unsupported, match=r"replay\.use_solved_values: connect4 has no"):
+        Replay(tmp_path, game, config, seed=1)

@@ -110,6 +110,37 @@ def test_a_search_share_that_is_no_number_does_not_touch_rows_without_a_search()
     assert rows.outcome_target_BO.sum(dim=1).tolist() == [1] * 64
 
 
+def test_an_exact_value_is_the_whole_value_target_in_solved_endings_of_both_seats():
+    game, episodes = played("beastybar", 4, num_simulations=8)
+    buffer = ReplayBuffer(game, 100_000)
+    solver = zf.solve.BeastyBarSolver()
+    exact_by_seat = {0: 0, 1: 0}
+    for episode in episodes:
+        buffer.add(pack_rows(game, [episode], use_solved_values=True))
+        rows = episode.rows(game, use_solved_values=True)
+        positions = episode.positions(game)
+        for row, (event, observer) in enumerate(zip(rows.event, rows.observer, strict=True)):
+            position = positions[event]
+            assert rows.is_solved[row] == position.nothing_hidden
+            if not rows.is_solved[row]:
+                continue
+            score = solver.score_to_move(position)
+            score = score if position.to_move == observer else -score
+            target = [score > 0, score == 0, score < 0]
+            assert (rows.search_outcomes[row] / 65535).tolist() == target
+            exact_by_seat[int(observer)] += 1
+        assert not episode.rows(game).is_solved.any()
+    assert min(exact_by_seat.values()) > 0
+    config = ReplayConfig(value_target_q_ratio=0.25)
+    batch = Sampler(buffer, game, config, seed=1).sample(2048)
+    tensors = Unpacker(batch.format, CPU)(PackedBatch.of(batch))
+    solved_B = batch.rows_B["is_solved"]
+    assert 0 < solved_B.sum() < len(solved_B)
+    target_BO = tensors.outcome_target_BO.numpy()
+    assert (target_BO[solved_B] == batch.rows_B["search_outcomes"][solved_B] / 65535).all()
+    assert target_BO.sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
 def relabelled_games(game, episode):
     """What each position of an episode looks like when it is played through each symmetry.
 

@@ -28,6 +28,7 @@ import numpy as np
 from zerofleet._core import CheckedEpisodes, PackedRows, check_episodes, pack_rows
 from zerofleet.bus import EpisodeId, Sender
 from zerofleet.config import ReplayConfig
+from zerofleet.errors import Unsupported
 from zerofleet.games import Episode, Game
 from zerofleet.replay.buffer import ReplayBuffer, Sampler
 from zerofleet.replay.log import EpisodeLog
@@ -62,6 +63,10 @@ class Replay:
         Where the log lacks the earlier episodes, the buffer starts empty and training waits until
         it has `min_rows` again.
         """
+        if config.use_solved_values and not game.has_solver:
+            raise Unsupported(
+                f"replay.use_solved_values: {game.name} has no solver, so no value of it is exact"
+            )
         self._game = game
         self._config = config
         reached = START if state is None else LogPosition(**state["log"])
@@ -129,7 +134,10 @@ class Replay:
 
     def check(self, episodes: Sequence[bytes], workers: Sequence[int] = ()) -> CheckedEpisodes:
         """Decodes untrusted episodes and derives their rows. Any thread may call it."""
-        return check_episodes(self._game, episodes, workers, self._config.value_target_lambda)
+        config = self._config
+        return check_episodes(
+            self._game, episodes, workers, config.value_target_lambda, config.use_solved_values
+        )
 
     def insert(
         self,
@@ -204,7 +212,7 @@ def num_missing(num_inserted: int, num_buffered: int, config: ReplayConfig) -> i
 
 def derive_rows(game: Game, episodes: Sequence[Episode], config: ReplayConfig) -> PackedRows:
     """Replays episodes into training rows, with value targets as the settings say."""
-    return pack_rows(game, episodes, config.value_target_lambda)
+    return pack_rows(game, episodes, config.value_target_lambda, config.use_solved_values)
 
 
 # ---- the rate limiter

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from zerofleet._core import OVER, Connect4Solver, Position
 from zerofleet.errors import IllegalAction
+from zerofleet.solve.beastybar import BeastyBarValues
 
 
 class Solver(Protocol):
@@ -57,7 +58,10 @@ class Connect4Values:
         return self._solver.plies_to_end(position)
 
 
-SOLVERS: dict[str, Callable[[], Solver]] = {"connect4": Connect4Values}
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "beastybar": BeastyBarValues,
+    "connect4": Connect4Values,
+}
 """By the name of the game."""
 
 _made = local()

@@ -129,8 +129,10 @@ class Unpacker:
         ended_BO = self._one_hot_OO[self._field(packed, "outcome")[:, 0].long()]
         units_BO = self._field(packed, "search_outcomes").int()
         was_searched_B1 = (units_BO > 0).any(dim=1, keepdim=True)
-        mixed_BO = ended_BO + self.format.q_ratio * (units_BO / OUTCOME_UNIT - ended_BO)
-        return torch.where(was_searched_B1, mixed_BO, ended_BO)
+        searched_BO = units_BO / OUTCOME_UNIT
+        mixed_BO = ended_BO + self.format.q_ratio * (searched_BO - ended_BO)
+        target_BO = torch.where(was_searched_B1, mixed_BO, ended_BO)
+        return torch.where(self._field(packed, "is_solved"), searched_BO, target_BO)
 
 
 def fields_of(row: np.dtype[np.void]) -> dict[str, tuple[slice, torch.dtype]]:
