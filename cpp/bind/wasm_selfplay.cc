@@ -192,6 +192,12 @@ extern "C" {
     return int32_t(episodes.size());
 }
 
+// Where the first game stands, as text: for people who watch.
+[[clang::export_name("zf_selfplay_watched")]] int32_t zf_selfplay_watched(int32_t selfplay) {
+    HeldSelfPlay* held = selfplays().find(selfplay);
+    return held ? give(held->driver->watched_position()) : kFailed;
+}
+
 // What was done since the start, as JSON.
 [[clang::export_name("zf_selfplay_counts")]] int32_t zf_selfplay_counts(int32_t selfplay) {
     HeldSelfPlay* held = selfplays().find(selfplay);

@@ -57,6 +57,9 @@ class Driver {
 
     SelfPlayCounts counts();
 
+    // Without threads: the position of the first game now, as text.
+    std::string watched_position() const { return groups_[0]->watched_position(); }
+
     // Whether all games are over; their episodes may still wait to be taken.
     bool finished();
 

@@ -49,6 +49,7 @@ class SelfPlayer {
     // Whether all its games are over.
     bool finished() const { return sequence_ >= end_sequence_; }
 
+    const P& position() const { return game_.position(); }
     const P& leaf_position() const { return game_.decider().leaf_position(); }
     int leaf_observer() const { return game_.decider().leaf_observer(); }
     std::span<const Action> leaf_actions() const { return game_.decider().leaf_actions(); }
@@ -131,6 +132,8 @@ class AnyGroup {
     virtual SelfPlayCounts counts() const = 0;
     // Whether all its games are over; never, unless the options say how many there are.
     virtual bool finished() const = 0;
+    // The position of its first game, as text, for people who watch.
+    virtual std::string watched_position() const = 0;
 };
 
 template <Game P>
@@ -217,6 +220,7 @@ class Group final : public AnyGroup {
         return std::all_of(players_.begin(), players_.end(),
                            [](const SelfPlayer<P>& player) { return player.finished(); });
     }
+    std::string watched_position() const override { return players_[0].position().to_text(); }
 
   private:
     void gather_from(uint32_t player) {

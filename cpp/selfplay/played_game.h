@@ -48,6 +48,7 @@ class PlayedGame {
     // Whether there is no next event: the game ended, or is truncated.
     bool over() const { return position_.to_move() == kOver || is_full(); }
 
+    const P& position() const { return position_; }
     // The events so far; the outcome is set once the game is over.
     const Episode& episode() const { return episode_; }
     size_t num_events() const { return episode_.events.size(); }

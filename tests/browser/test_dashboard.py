@@ -221,7 +221,7 @@ def test_the_keyboard_reaches_the_content_and_focus_is_seen(dash: Dash, page: "P
     open_page(page, dash, "/runs")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
-    for _ in range(7):
+    for _ in range(8):
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") in ("first", "second")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"

@@ -15,6 +15,9 @@ const routes: readonly Route[] = [
   { path: "/play/:id", load: () => import("./pages/play") },
   { path: "/ladder", load: () => import("./pages/ladder") },
   { path: "/fleet", load: () => import("./pages/fleet") },
+  { path: "/lend", load: () => import("./pages/lend") },
+  { path: "/community", load: () => import("./pages/community") },
+  { path: "/operator", load: () => import("./pages/operator") },
 ];
 
 const places = [
@@ -22,6 +25,7 @@ const places = [
   { href: "/play", text: "Play" },
   { href: "/ladder", text: "Ladder" },
   { href: "/fleet", text: "Fleet" },
+  { href: "/lend", text: "Lend" },
 ];
 
 export function App() {

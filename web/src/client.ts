@@ -14,7 +14,7 @@ export class ApiError extends Error {
   }
 }
 
-type Method = "get" | "post";
+type Method = "get" | "post" | "delete";
 type PathsWith<M extends Method> = {
   [P in keyof paths]: paths[P] extends { [K in M]: object } ? P : never;
 }[keyof paths];
@@ -32,11 +32,12 @@ type Empty = Record<never, never>;
 export type Answer<P extends keyof paths, M extends Method = "get"> =
   Operation<P, M> extends { responses: infer R } ? Success<R> : never;
 
-/** What a request takes: the path's `{names}`, the query, the body of a POST. */
+/** What a request takes: the path's `{names}`, the query, the body of a POST, the token of a lending account. */
 export type Request<P extends keyof paths, M extends Method> = {
   path?: Parameter<Operation<P, M>, "path">;
   query?: Parameter<Operation<P, M>, "query">;
   body?: Operation<P, M> extends { requestBody?: infer B } ? Json<Exclude<B, undefined>> : never;
+  token?: string;
   signal?: AbortSignal;
 };
 
@@ -51,16 +52,26 @@ export function post<P extends PathsWith<"post">>(
   return send("POST", path, request) as Promise<Answer<P, "post">>;
 }
 
+/** Deletes something; there is no answer. */
+export async function remove<P extends PathsWith<"delete">>(
+  path: P,
+  request: Request<P, "delete"> = {},
+): Promise<void> {
+  await send("DELETE", path, request);
+}
+
 interface LooseRequest {
   path?: object;
   query?: object;
   body?: unknown;
+  token?: string;
   signal?: AbortSignal;
 }
 
 async function send(method: string, path: string, request: LooseRequest): Promise<unknown> {
   const init: RequestInit = { method, credentials: "same-origin", headers: { accept: "application/json" } };
   if (request.signal) init.signal = request.signal;
+  if (request.token) init.headers = { ...init.headers, authorization: `Bearer ${request.token}` };
   if (method === "POST") {
     init.headers = { ...init.headers, "content-type": "application/json" };
     init.body = JSON.stringify(request.body ?? {});
@@ -73,7 +84,7 @@ async function send(method: string, path: string, request: LooseRequest): Promis
     throw new ApiError("unreachable", "the server does not answer; is zerofleet dash still running?", 0);
   }
   if (!response.ok) throw await refusal(response);
-  return response.json();
+  return response.status === 204 ? null : response.json();
 }
 
 /** `/api/v1/runs/{run}` with its names filled in and the query behind it; undefined and null settings are left out. */

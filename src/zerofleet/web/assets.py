@@ -18,7 +18,13 @@ INDEX = "index.html"
 HASHED = "static/"
 """Where the build puts what has a hash in its name."""
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
-TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/json"}
+TYPES = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/json",
+}
 FOREVER = "public, max-age=31536000, immutable"
 ALWAYS_ASK = "no-cache"
 

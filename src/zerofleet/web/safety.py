@@ -8,7 +8,8 @@
 - Where browsers lend, the pages and paths of lending are open to all, who bring tokens of their
   own; everything else needs the server's token, on loopback too, since a proxy may stand before it.
 - Bodies and request rates are bounded per client.
-- Answers carry a strict Content-Security-Policy: nothing but this server's own files runs or loads.
+- Answers carry a strict Content-Security-Policy: nothing but this server's own files runs or loads,
+  WebAssembly included. Pages are cross-origin isolated, which threads in WebAssembly need.
 
 All of it is one ASGI layer around the application, so that no route can forget it.
 """
@@ -51,25 +52,18 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+        "style-src 'self'; img-src 'self' data:; "
         "font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     ),
+    "cross-origin-embedder-policy": "require-corp",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-}
-
-
-LEND_HEADERS = HEADERS | {
-    # Threads of WebAssembly need both policies; compiling it needs the word in script-src.
-    "cross-origin-embedder-policy": "require-corp",
-    "content-security-policy": HEADERS["content-security-policy"].replace(
-        "script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'"
-    ),
 }
 
 
@@ -141,7 +135,6 @@ class Safety:
         self._app = app
         self._doors = doors
         self._limits = RateLimits()
-        self._headers = LEND_HEADERS if doors.lends else HEADERS
         self._sockets: dict[str, int] = {}
         self._lent_sockets: dict[str, int] = {}
 
@@ -154,11 +147,11 @@ class Safety:
         if scope["type"] == "websocket":
             await self._guard_socket(scope, receive, send, fault)
         elif fault is None:
-            await self._pass_on(scope, headers, receive, with_headers(send, self._headers))
+            await self._pass_on(scope, headers, receive, with_headers(send))
         elif fault.status == 303:
-            await self._take_token(scope, with_headers(send, self._headers))
+            await self._take_token(scope, with_headers(send))
         else:
-            await answer(with_headers(send, self._headers), fault)
+            await answer(with_headers(send), fault)
 
     # ---- who may ask
 
@@ -361,12 +354,12 @@ def too_large_text() -> str:
     return f"a body has at most {MAX_BODY_BYTES:,} bytes"
 
 
-def with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+def with_headers(send: Send) -> Send:
     """Adds the safety headers to an answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            added = [(name.encode(), value.encode()) for name, value in headers.items()]
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)
 

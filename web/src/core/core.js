@@ -419,6 +419,12 @@ export class SelfPlay extends Held {
     return episodes;
   }
 
+  /** Where the first game stands now, as a text that Game.fromText reads. */
+  watchedPosition() {
+    this.module.call("zf_selfplay_watched", this.handle);
+    return this.module.text();
+  }
+
   /** What was done since the start. @returns {Counts} */
   counts() {
     this.module.call("zf_selfplay_counts", this.handle);

@@ -113,3 +113,52 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
     </div>
   );
 }
+
+interface SliderProps {
+  label: string;
+  value: number;
+  /** The value for people: `50 %`. */
+  text: string;
+  min: number;
+  max: number;
+  step?: number;
+  note?: string;
+  isDisabled?: boolean;
+  onChange: (value: number) => void;
+}
+
+/** A number chosen by sliding; it counts when it is let go. */
+export function Slider({ label, value, text, note, isDisabled = false, onChange, ...range }: SliderProps) {
+  return (
+    <label class="field slider">
+      <span class="slider-head">
+        <span class="field-label">{label}</span> <span class="slider-value">{text}</span>
+      </span>
+      <input
+        {...range}
+        type="range"
+        value={value}
+        disabled={isDisabled}
+        aria-valuetext={text}
+        onChange={(event) => onChange(Number(event.currentTarget.value))}
+      />
+      {note && <span class="section-note">{note}</span>}
+    </label>
+  );
+}
+
+interface SwitchProps {
+  label: string;
+  isOn: boolean;
+  onChange: (isOn: boolean) => void;
+}
+
+/** Something that is on or off. */
+export function Switch({ label, isOn, onChange }: SwitchProps) {
+  return (
+    <label class="switch">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
+  );
+}

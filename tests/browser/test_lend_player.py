@@ -1,0 +1,149 @@
+"""Games that a lent tab plays, in a real browser, against the same games played natively."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from browser import Dash, needs_browser
+from lent_tab import ask_player, episodes_of, text_of
+from played_games import played
+from safetensors.numpy import load_file
+
+import zerofleet as zf
+from zerofleet import _core
+from zerofleet.infer.onnx_evaluator import OnnxEvaluator
+from zerofleet.infer.onnx_file import onnx_with_weights
+from zerofleet.weights import read_graph
+from zerofleet.weights.best import best_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = needs_browser
+
+SEED, WORKER, VERSION, FIRST = 2**63 + 11, 2**64 - 5, 7, 2**40
+SETTINGS = {"num_simulations": 16, "full_search_probability": 0.5, "fast_simulations": 4}
+COUNT = 5
+
+
+@pytest.fixture(scope="module")
+def empty_dash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dash]:
+    with Dash(tmp_path_factory.mktemp("no-runs")) as server:
+        yield server
+
+
+def portion(game: str, **changes: Any) -> dict[str, Any]:
+    """A request to play; 64-bit numbers as texts, which JSON keeps."""
+    return {
+        "type": "play",
+        "isWatched": True,
+        "portion": {
+            "assignment": 1,
+            "game": game,
+            "options": {},
+            "settings": {**SETTINGS, "reuse_tree": False},
+            "version": str(VERSION),
+            "worker": str(WORKER),
+            "seed": str(SEED),
+            "firstSequence": str(FIRST),
+            "count": COUNT,
+            "batch": 3,
+            **changes,
+        },
+    }
+
+
+def native(game: str, evaluator: str | None = "hash") -> _core.SelfPlay:
+    settings = {**SETTINGS, "reuse_tree": False, "cache_bytes": 1 << 20}
+    ids = {"version": VERSION, "first_sequence": FIRST, "num_games": COUNT}
+    return _core.SelfPlay(
+        zf.games.get(game), settings, 1, 3, 0, evaluator, SEED, WORKER, None, **ids
+    )
+
+
+@pytest.mark.parametrize("build", ["zerofleet-[!p]*.wasm", "zerofleet-plain-*.wasm"])
+@pytest.mark.parametrize("game", ["backgammon", "beastybar", "connect4", "gomoku"])
+def test_with_the_arithmetic_evaluator_a_tabs_games_equal_native_ones_bit_by_bit(
+    page: "Page", empty_dash: Dash, game: str, build: str
+) -> None:
+    page.goto(empty_dash.url + "/runs")
+    answers = ask_player(page, [portion(game)], build)
+    driver = native(game)
+    driver.wait_for_episodes(COUNT, 60)
+    assert len(driver_episodes := driver.take_episodes()) == COUNT
+    assert sorted(episodes_of(answers)) == sorted(driver_episodes)
+    assert any(answer["type"] == "watched" for answer in answers)
+
+
+# ---- with a network
+
+
+def network_of(game: str) -> tuple[OnnxEvaluator, bytes]:
+    """The shipped weights, natively and as one file."""
+    best = best_of(game, zf.games.get(game).options)
+    graph = read_graph(best.path.parent)
+    state = load_file(best.path)
+    return OnnxEvaluator(graph, state), onnx_with_weights(graph, state, VERSION)
+
+
+def check_rows(game: str, network: OnnxEvaluator, num_rows: int = 48) -> dict[str, Any]:
+    """Observations of played games with native answers."""
+    core_game, episodes = played(game, 4)
+    rows = np.concatenate([each.observations(core_game)[0] for each in episodes])
+    observations = np.ascontiguousarray(rows[:: max(1, len(rows) // num_rows)][:num_rows])
+    logits, outcomes = network(observations)
+    return {
+        "numRows": len(observations),
+        "observations": text_of(observations.tobytes()),
+        "policyLogits": text_of(logits.astype("<f4").tobytes()),
+        "outcomes": text_of(outcomes.astype("<f4").tobytes()),
+    }
+
+
+def weights(game: str, backend: str = "wasm", num_threads: int = 1) -> dict[str, Any]:
+    network, onnx = network_of(game)
+    return {
+        "type": "weights",
+        "onnx": text_of(onnx),
+        "check": check_rows(game, network),
+        "backend": backend,
+        "numThreads": num_threads,
+    }
+
+
+@pytest.mark.parametrize("game", ["backgammon", "beastybar", "connect4", "gomoku"])
+def test_with_the_shipped_network_answers_agree_within_a_thousandth(
+    page: "Page", empty_dash: Dash, game: str
+) -> None:
+    page.goto(empty_dash.url + "/runs")
+    (started, loaded) = ask_player(page, [weights(game)])
+    assert started["type"] == "started"
+    assert loaded["isUsable"]
+    assert loaded["difference"] < 1e-3
+
+
+@pytest.mark.long
+def test_with_a_network_a_tabs_games_agree_with_native_ones_decision_by_decision(
+    page: "Page", empty_dash: Dash
+) -> None:
+    page.goto(empty_dash.url + "/runs")
+    page.set_default_timeout(180_000)
+    network, _ = network_of("connect4")
+    answers = ask_player(page, [weights("connect4"), portion("connect4")])
+    driver = native("connect4", None)
+    while not driver.finished:
+        if (batch := driver.next_batch(0)) is not None:
+            group, rows = batch
+            driver.submit(group, *network(rows), VERSION)
+    ours = {each.sequence: each for each in map(zf.games.Episode.decode, driver.take_episodes())}
+    theirs = {each.sequence: each for each in map(zf.games.Episode.decode, episodes_of(answers))}
+    assert ours.keys() == theirs.keys() == set(range(FIRST, FIRST + COUNT))
+    num_compared = 0
+    for sequence, episode in ours.items():
+        for here, there in zip(episode.events, theirs[sequence].events, strict=False):
+            assert np.allclose(here.outcomes_to_move, there.outcomes_to_move, atol=2e-2)
+            num_compared += 1
+            if here.id != there.id:  # rounding may turn a decision; from here on it is another game
+                break
+    assert num_compared >= sum(len(each.events) for each in ours.values()) / 2

@@ -1,0 +1,594 @@
+// Lends this browser: talks with the gateway, gives games to the players, keeps what they finish until the gateway has
+// it on disk. It runs in a Web Worker, since a hidden tab's own timers are slowed down.
+//
+// Finished games go to the store first and are sent from there, one message at a time; a game is forgotten only when
+// the gateway has accepted or refused it by its id. So nothing finished is lost, and a resend is harmless.
+import { moduleName } from "../core/core.js";
+import { Connection, type Listener } from "./connection";
+import { episodeId } from "./episode";
+import { floatsOf, type Backend } from "./inference";
+import {
+  MAX_EPISODES,
+  PROTOCOL,
+  idText,
+  whole,
+  type FromGateway,
+  type FromTab,
+  type PlayGames,
+  type WeightsUpdate,
+} from "./messages";
+import type { Duty, FromPlayer, Watched } from "./player";
+import { Player, type Task } from "./player_handle";
+import { hasWebGpu } from "./power";
+import { LendStore, type KeptWeights, type OpenAssignment, type WaitingGame } from "./store";
+
+export interface LendChoice {
+  duty: Duty;
+  numWorkers: number;
+  /** Games that a worker searches at once. */
+  batch: number;
+  /** Per search; null: as many as the run says. */
+  simulations: number | null;
+}
+
+export interface LendStart {
+  /** Of the WebSocket. */
+  socketUrl: string;
+  token: string;
+  /** Addresses of the core by the name of its build. */
+  cores: Readonly<Record<string, string>>;
+  choice: LendChoice;
+}
+
+export type Phase = "starting" | "connecting" | "waiting" | "playing" | "paused" | "refused" | "failed" | "stopped";
+
+/** What the page shows. Counts are those since the start. */
+export interface LendState {
+  phase: Phase;
+  /** Why, in a sentence; may be empty. */
+  note: string;
+  backend: Backend | null;
+  /** The largest difference from the recorded answers. */
+  difference: number | null;
+  version: string | null;
+  numFinished: number;
+  numAccepted: number;
+  numRefused: number;
+  /** Stored here, not yet on the gateway's disk. */
+  numWaiting: number;
+  simulations: number;
+  inferences: number;
+  inferenceSeconds: number;
+  /** Of all workers together, without pauses. */
+  workSeconds: number;
+  watched: Watched | null;
+}
+
+export const NOTHING: LendState = {
+  phase: "stopped",
+  note: "",
+  backend: null,
+  difference: null,
+  version: null,
+  numFinished: 0,
+  numAccepted: 0,
+  numRefused: 0,
+  numWaiting: 0,
+  simulations: 0,
+  inferences: 0,
+  inferenceSeconds: 0,
+  workSeconds: 0,
+  watched: null,
+};
+
+/** An answer to games must come within this time, else the connection is dead. */
+const ANSWER_MS = 60_000;
+const MAX_SENT_BYTES = 1 << 20;
+/** Refusals that waiting does not cure. */
+const FINAL_CODES = new Set(["protocol", "quarantined", "revoked", "signature", "wrong_token"]);
+/** Before weights that could not be fetched are asked for again. */
+const FETCH_AGAIN_MS = 5_000;
+
+export class LendClient implements Listener {
+  private state: LendState = { ...NOTHING, phase: "starting" };
+  private players: Player[] = [];
+  private connection: Connection | null = null;
+  private backend: Backend = "wasm";
+  private device = new Uint8Array(16);
+  private signatures: Record<string, string> = {};
+  private features = { simd: false, threads: false, webgpu: false };
+  private readonly weights = new Map<string, Promise<KeptWeights>>();
+  private readonly updates = new Map<string, WeightsUpdate>();
+  private readonly open = new Map<string, OpenAssignment>();
+  private tasks: Task[] = [];
+  private sent = new Set<string>();
+  private isSending = false;
+  private isGreeted = false;
+  private answerTimer: ReturnType<typeof setTimeout> | undefined;
+  private isPaused = false;
+  private isEnded = false;
+  /** Changes of the store happen one after another. */
+  private storing: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly start: LendStart,
+    private readonly store: LendStore,
+    private readonly tell: (state: LendState) => void,
+  ) {}
+
+  static async begin(start: LendStart, tell: (state: LendState) => void): Promise<LendClient> {
+    const client = new LendClient(start, await LendStore.open(), tell);
+    client.run().catch((error: unknown) => client.fail(error));
+    return client;
+  }
+
+  private async run(): Promise<void> {
+    this.show({ note: "Loading the core and computing its signatures." });
+    const name = moduleName();
+    const address = this.start.cores[name];
+    if (!address) throw new Error("this installation has no WebAssembly core; make wasm and make web build it");
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(`the core could not be loaded: ${answer.status}`);
+    const module = await WebAssembly.compile(await answer.arrayBuffer());
+    this.device = (await this.store.deviceId()).slice();
+    const canUseGpu = await hasWebGpu();
+    this.features = { simd: name === "zerofleet.wasm", threads: crossOriginIsolated, webgpu: canUseGpu };
+    this.backend = canUseGpu && this.start.choice.duty.gpu > 0 ? "webgpu" : "wasm";
+    this.show({ backend: this.backend, numWaiting: await this.store.numWaiting() });
+    const { numWorkers, duty } = this.start.choice;
+    const players = await Promise.all(
+      Array.from({ length: numWorkers }, (_, index) =>
+        Player.begin(module, duty, index === 0, (message) => this.played(message, index)),
+      ),
+    );
+    if (this.isEnded) {
+      for (const player of players) player.end();
+      return;
+    }
+    this.players = players;
+    if (this.isPaused) this.setPaused(true, this.state.note);
+    this.signatures = await players[0]!.signatures();
+    await this.resume();
+    if (this.isEnded) return;
+    this.show({ phase: "connecting", note: "" });
+    this.connection = new Connection(this.start.socketUrl, this);
+  }
+
+  /** What an earlier tab had not finished, if there is time for it and its weights are here. */
+  private async resume(): Promise<void> {
+    const kept = await this.store.weights();
+    for (const assignment of await this.store.assignments()) {
+      const isPossible =
+        kept !== null && String(kept.update.version) === String(assignment.given.version) && !isLate(assignment);
+      if (!isPossible) {
+        await this.store.forgetAssignment(assignment.key);
+        continue;
+      }
+      this.updates.set(String(kept.update.version), kept.update);
+      this.weights.set(String(kept.update.version), Promise.resolve(kept));
+      this.take(assignment);
+    }
+    this.dispatch();
+  }
+
+  // ---- what the page asks for
+
+  /** The number of workers counts from the next start on. */
+  choose(choice: LendChoice): void {
+    const before = this.start.choice;
+    this.start.choice = { ...choice, numWorkers: before.numWorkers };
+    for (const player of this.players) player.setDuty(choice.duty);
+    const isOtherWork = choice.simulations !== before.simulations || choice.batch !== before.batch;
+    if (isOtherWork && this.isGreeted) this.connection?.again();
+  }
+
+  setPaused(isPaused: boolean, note: string): void {
+    this.isPaused = isPaused;
+    for (const player of this.players) player.setPaused(isPaused);
+    if (!isPaused) this.dispatch();
+    this.show({ note });
+  }
+
+  async stop(): Promise<void> {
+    this.end("stopped", "");
+    await this.storing;
+    this.store.close();
+  }
+
+  private fail(error: unknown): void {
+    this.end("failed", error instanceof Error ? error.message : String(error));
+  }
+
+  private end(phase: Phase, note: string): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    clearTimeout(this.answerTimer);
+    this.connection?.end();
+    for (const player of this.players) player.end();
+    this.state = { ...this.state, phase, note, watched: null };
+    this.tell(this.state);
+  }
+
+  private show(change: Partial<LendState>): void {
+    if (this.isEnded) return;
+    const next = { ...this.state, ...change };
+    if (next.phase !== "starting" && next.phase !== "connecting") {
+      next.phase = this.isPaused
+        ? "paused"
+        : this.players.some((player) => player.task !== null)
+          ? "playing"
+          : "waiting";
+    }
+    this.state = next;
+    this.tell(next);
+  }
+
+  // ---- the gateway
+
+  hello(): FromTab {
+    const { simulations, numWorkers, batch } = this.start.choice;
+    return {
+      type: "WORKER_READY",
+      protocol: PROTOCOL,
+      token: this.start.token,
+      id: this.device,
+      backend: this.backend,
+      signatures: this.signatures,
+      features: this.features,
+      num_simulations: simulations ?? 0,
+      games_at_once: numWorkers * batch,
+    };
+  }
+
+  heartbeat(): FromTab {
+    const task = this.players.find((player) => player.task !== null)?.task;
+    const playing = task ? (this.open.get(task.key)?.given.assignment ?? null) : null;
+    return { type: "HEARTBEAT", playing };
+  }
+
+  opened(): void {
+    this.isGreeted = false;
+    this.forgetSent();
+  }
+
+  lost(retryMs: number): void {
+    this.isGreeted = false;
+    this.forgetSent();
+    const seconds = Math.max(1, Math.round(retryMs / 1000));
+    this.show({ phase: "connecting", note: `The server does not answer. Next try in ${seconds} s.` });
+  }
+
+  heard(message: FromGateway): void {
+    if (message.type === "REFUSED") {
+      if (FINAL_CODES.has(message.code)) this.end("refused", message.message);
+      else this.show({ note: message.message });
+      return;
+    }
+    if (!this.isGreeted) {
+      this.isGreeted = true;
+      this.show({ phase: "waiting", note: this.isPaused ? this.state.note : "" });
+      this.send();
+    }
+    switch (message.type) {
+      case "WEIGHTS_UPDATE":
+        this.updates.set(String(message.version), message);
+        break;
+      case "PLAY_GAMES":
+        this.given(message);
+        break;
+      case "GAMES_ACCEPTED":
+        this.answered(new Set(message.ids.map(([worker, sequence]) => idText(worker, sequence))), true);
+        break;
+      case "GAMES_REFUSED": {
+        const ids = message.ids.map(([worker, sequence]) => idText(worker, sequence));
+        this.show({ note: `Games were refused: ${message.reason}` });
+        this.answered(new Set(ids.length > 0 ? ids : this.sent), false);
+        break;
+      }
+      case "PAUSE":
+        this.show({ note: message.reason });
+        break;
+      case "DRAIN":
+        this.show({ note: message.reason });
+        break;
+      case "PLAY_MATCH":
+        break;
+    }
+  }
+
+  // ---- assignments
+
+  private given(message: PlayGames): void {
+    const key = String(message.assignment);
+    if (this.open.has(key)) return;
+    const deadlineMs = Date.now() + 1000 * message.deadline_s;
+    const assignment: OpenAssignment = { key, given: message, deadlineMs, played: [] };
+    this.keep(() => this.store.putAssignment(assignment));
+    this.take(assignment);
+    this.show({ note: this.isPaused ? this.state.note : "" });
+    this.dispatch();
+  }
+
+  /** Splits what is left to play among the workers. */
+  private take(assignment: OpenAssignment): void {
+    this.open.set(assignment.key, assignment);
+    const count = Number(assignment.given.count);
+    const played = new Set(assignment.played);
+    const most = Math.max(1, Math.ceil((count - played.size) / this.start.choice.numWorkers));
+    for (let first = 0; first < count;) {
+      if (played.has(first)) {
+        ++first;
+        continue;
+      }
+      let next = first;
+      while (next < count && !played.has(next) && next - first < most) ++next;
+      this.tasks.push({ key: assignment.key, first, count: next - first });
+      first = next;
+    }
+  }
+
+  /** Gives idle players something to play. */
+  private dispatch(): void {
+    if (this.isEnded || this.isPaused) return;
+    for (const player of this.players) {
+      if (player.task !== null) continue;
+      const task = this.nextTask();
+      if (task === null) break;
+      player.task = task;
+      this.playOn(player, task).catch((error: unknown) => this.fail(error));
+    }
+    this.show({});
+  }
+
+  private nextTask(): Task | null {
+    for (let task = this.tasks.shift(); task !== undefined; task = this.tasks.shift()) {
+      const assignment = this.open.get(task.key);
+      if (assignment !== undefined && !isLate(assignment)) return task;
+      this.drop(task.key);
+    }
+    return null;
+  }
+
+  private drop(key: string): void {
+    this.open.delete(key);
+    this.tasks = this.tasks.filter((task) => task.key !== key);
+    this.keep(() => this.store.forgetAssignment(key));
+  }
+
+  private async playOn(player: Player, task: Task): Promise<void> {
+    const assignment = this.open.get(task.key)!;
+    const { given } = assignment;
+    const version = String(given.version);
+    if (player.version !== version) {
+      const kept = await this.weightsOf(version).catch((error: unknown) => {
+        if (!(error instanceof Unreachable)) throw error;
+        this.show({ note: error.message });
+        return null;
+      });
+      if (kept === null) return this.putBack(player, task);
+      const { check } = kept.update;
+      const rows = {
+        numRows: Number(check.num_rows),
+        observations: check.observations,
+        policyLogits: floatsOf(check.policy_logits),
+        outcomes: floatsOf(check.outcomes),
+      };
+      const { difference, isUsable } = await player.load(kept.onnx, rows, this.backend, version);
+      this.show({ difference, version });
+      if (!isUsable) return this.refuseBackend(difference);
+    }
+    player.play({
+      assignment: given.assignment,
+      game: given.game,
+      options: given.options as Record<string, number | string>,
+      settings: given.settings,
+      version: given.version,
+      worker: given.worker,
+      seed: given.seed,
+      firstSequence: BigInt(given.first_sequence) + BigInt(task.first),
+      count: task.count,
+      batch: this.start.choice.batch,
+    });
+    this.show({});
+  }
+
+  /** The weights are not to be had now: it is tried again until the deadline. */
+  private putBack(player: Player, task: Task): void {
+    setTimeout(() => {
+      player.task = null;
+      this.tasks.push(task);
+      this.dispatch();
+    }, FETCH_AGAIN_MS);
+  }
+
+  /** WebGPU gave wrong numbers: WebAssembly plays instead, and the gateway learns of it. */
+  private refuseBackend(difference: number): void {
+    const far = difference.toExponential(1);
+    if (this.backend === "wasm") {
+      throw new Error(
+        `the network's answers in this browser differ from the recorded ones by ${far}; nothing is played`,
+      );
+    }
+    this.backend = "wasm";
+    for (const player of this.players) player.version = null;
+    for (const player of this.players) {
+      if (player.task === null) continue;
+      this.tasks.unshift(player.task);
+      player.task = null;
+    }
+    this.show({ backend: "wasm", note: `WebGPU's answers differ by ${far}, so WebAssembly plays.` });
+    this.connection?.again();
+    this.dispatch();
+  }
+
+  private weightsOf(version: string): Promise<KeptWeights> {
+    const known = this.weights.get(version);
+    if (known !== undefined) return known;
+    const update = this.updates.get(version);
+    if (update === undefined) throw new Error(`the gateway names weights ${version}, but not where they are`);
+    const loading = this.fetchWeights(update);
+    for (const old of this.weights.keys()) {
+      if (![...this.open.values()].some(({ given }) => String(given.version) === old)) this.weights.delete(old);
+    }
+    this.weights.set(version, loading);
+    loading.catch(() => this.weights.delete(version));
+    return loading;
+  }
+
+  private async fetchWeights(update: WeightsUpdate): Promise<KeptWeights> {
+    const address = new URL(update.url, this.start.socketUrl.replace(/^ws/, "http"));
+    const onnx = await fetchBytes(address.href, this.start.token).catch((error: unknown) => {
+      throw new Unreachable(`weights ${update.version} could not be loaded: ${error}`);
+    });
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", onnx));
+    const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    if (sha256 !== update.sha256) {
+      throw new Error(`weights ${update.version} refused: sha256 is ${sha256}, expected ${update.sha256}`);
+    }
+    const kept = { update, onnx };
+    this.keep(() => this.store.putWeights(kept));
+    return kept;
+  }
+
+  // ---- finished games
+
+  private played(message: FromPlayer, index: number): void {
+    if (this.isEnded) return;
+    switch (message.type) {
+      case "watched":
+        this.show({ watched: message.watched });
+        break;
+      case "games":
+        this.finished(message, this.players[index]!);
+        break;
+      case "fault":
+        this.fail(new Error(message.message));
+        break;
+    }
+  }
+
+  private finished(message: FromPlayer & { type: "games" }, player: Player): void {
+    const { episodes, work, wallSeconds, portion } = message;
+    this.show({
+      numFinished: this.state.numFinished + episodes.length,
+      simulations: this.state.simulations + work.simulations,
+      inferences: this.state.inferences + work.inferences,
+      inferenceSeconds: this.state.inferenceSeconds + work.inferenceSeconds,
+      workSeconds: this.state.workSeconds + wallSeconds,
+    });
+    player.owed = {
+      simulations: player.owed.simulations + work.simulations,
+      inferences: player.owed.inferences + work.inferences,
+      inferenceSeconds: player.owed.inferenceSeconds + work.inferenceSeconds,
+      wallSeconds: player.owed.wallSeconds + wallSeconds,
+    };
+    const key = String(portion.assignment);
+    const assignment = this.open.get(key) ?? null;
+    if (episodes.length > 0) {
+      const share = 1 / episodes.length;
+      const games = episodes.map((bytes): WaitingGame => {
+        const [worker, sequence] = episodeId(bytes);
+        assignment?.played.push(Number(sequence - BigInt(assignment.given.first_sequence)));
+        return {
+          id: idText(worker, sequence),
+          assignment: portion.assignment,
+          bytes,
+          simulations: player.owed.simulations * share,
+          inferences: player.owed.inferences * share,
+          wallSeconds: player.owed.wallSeconds * share,
+          inferenceSeconds: player.owed.inferenceSeconds * share,
+        };
+      });
+      player.owed = { simulations: 0, inferences: 0, inferenceSeconds: 0, wallSeconds: 0 };
+      const kept = assignment && { ...assignment, played: [...assignment.played] };
+      this.keep(async () => {
+        await this.store.addGames(games, kept);
+        this.show({ numWaiting: await this.store.numWaiting() });
+        this.send();
+      });
+    }
+    if (assignment !== null && assignment.played.length >= Number(assignment.given.count)) this.drop(key);
+    if (message.isEnd) {
+      player.task = null;
+      this.dispatch();
+    }
+  }
+
+  /** Sends the oldest stored games of one assignment, unless earlier ones still wait for their answer. */
+  private send(): void {
+    if (this.isSending || this.sent.size > 0 || !this.isGreeted || this.isEnded) return;
+    this.isSending = true;
+    this.keep(async () => {
+      const oldest = await this.store.waitingGames(MAX_EPISODES);
+      this.isSending = false;
+      const games = firstMessage(oldest);
+      if (games.length === 0 || !this.isGreeted || this.sent.size > 0) return;
+      const sum = (of: (game: WaitingGame) => number) => games.reduce((total, game) => total + of(game), 0);
+      const isSent = this.connection?.send({
+        type: "GAMES_COMPLETE",
+        assignment: games[0]!.assignment,
+        episodes: games.map(({ bytes }) => bytes),
+        stats: {
+          simulations: whole(sum((game) => game.simulations)),
+          inferences: whole(sum((game) => game.inferences)),
+          wall_s: sum((game) => game.wallSeconds),
+          inference_s: sum((game) => game.inferenceSeconds),
+        },
+      });
+      if (!isSent) return;
+      this.sent = new Set(games.map(({ id }) => id));
+      this.answerTimer = setTimeout(() => this.connection?.again(), ANSWER_MS);
+    });
+  }
+
+  private answered(ids: ReadonlySet<string>, isAccepted: boolean): void {
+    const numNew = [...ids].filter((id) => this.sent.delete(id)).length;
+    this.keep(async () => {
+      await this.store.forgetGames(ids);
+      const numWaiting = await this.store.numWaiting();
+      const { numAccepted, numRefused } = this.state;
+      this.show(
+        isAccepted
+          ? { numWaiting, numAccepted: numAccepted + numNew }
+          : { numWaiting, numRefused: numRefused + numNew },
+      );
+      this.send();
+    });
+    if (this.sent.size === 0) clearTimeout(this.answerTimer);
+  }
+
+  private forgetSent(): void {
+    this.sent.clear();
+    clearTimeout(this.answerTimer);
+  }
+
+  /** Changes the store after all changes before. */
+  private keep(change: () => Promise<void>): void {
+    this.storing = this.storing.then(change).catch((error: unknown) => this.fail(error));
+  }
+}
+
+class Unreachable extends Error {}
+
+async function fetchBytes(address: string, token: string): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+function isLate(assignment: OpenAssignment): boolean {
+  return Date.now() >= assignment.deadlineMs;
+}
+
+/** The first games that fit into one message: of one assignment, within its bounds. */
+export function firstMessage(oldest: readonly WaitingGame[]): WaitingGame[] {
+  const games: WaitingGame[] = [];
+  let numBytes = 0;
+  for (const game of oldest) {
+    numBytes += game.bytes.length;
+    const isFull = games.length > 0 && numBytes > MAX_SENT_BYTES;
+    if (isFull || String(game.assignment) !== String(oldest[0]!.assignment)) break;
+    games.push(game);
+  }
+  return games;
+}
