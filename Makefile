@@ -75,7 +75,8 @@ venv: .venv/.built web
 # Without Node and npm the server shows a page that says so.
 web: src/zerofleet/web/assets/.built
 
-src/zerofleet/web/assets/.built: $(PAGES) scripts/build-web
+# The core for browsers is among their files, where it can be built.
+src/zerofleet/web/assets/.built: $(PAGES) scripts/build-web $(wildcard build/wasm/*.wasm) | wasm
 	@$(PYTHON) scripts/build-web --optional
 
 .PHONY: wasm

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,9 +52,7 @@ def test_two_tabs_feed_a_run_and_every_game_reaches_the_trainer_once(
         lend(second, lent, "Bob")
         until(lambda: len(lent.trainer.taken) >= 24, PATIENCE_S)
         lent.trainer.publish(2)
-        until(
-            lambda: "weights 2" in first.locator(".figures").first.inner_text(), PATIENCE_S
-        )
+        until(lambda: "weights 2" in first.locator(".figures").first.inner_text(), PATIENCE_S)
         for page in (first, second):
             page.get_by_role("button", name="Stop").click()
             until(lambda page=page: "stopped" in page.locator(".lend-phase").inner_text())

@@ -127,7 +127,18 @@ export interface Refused {
   message: string;
 }
 
-export type FromTab = WorkerReady | GamesComplete | EvalResult | Heartbeat;
+export type FromTab =
+  | WorkerReady
+  | GamesComplete
+  | EvalResult
+  | Heartbeat;
 
 export type FromGateway =
-  WeightsUpdate | PlayGames | PlayMatch | GamesAccepted | GamesRefused | Pause | Drain | Refused;
+  | WeightsUpdate
+  | PlayGames
+  | PlayMatch
+  | GamesAccepted
+  | GamesRefused
+  | Pause
+  | Drain
+  | Refused;
