@@ -184,10 +184,16 @@ class Fleet:
 
     # ---- roles
 
-    def trainer(self, spoil: Spoil = nothing, runs: Path | None = None, **more: Any) -> Role:
+    def trainer(
+        self,
+        spoil: Spoil = nothing,
+        runs: Path | None = None,
+        options: Sequence[str] = (),
+        **more: Any,
+    ) -> Role:
         sets = [word for each in self._settings for word in ("--set", each)]
         arguments = ["trainer", "tictactoe", "--preset", "fast", "--run", RUN, "--threads", "1"]
-        arguments += ["--no-check", "--device", "cpu"]
+        arguments += ["--no-check", "--device", "cpu", *options]
         return self._start("trainer", [*arguments, *sets], spoil, runs or self.runs, **more)
 
     def worker(

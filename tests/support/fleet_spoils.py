@@ -7,12 +7,18 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 CLONE_NEWNET = 0x40000000
+
+
+def add_to_path(folder: Path) -> None:
+    """Packages in this folder are found where they are not installed."""
+    sys.path.append(str(folder))
 
 
 def replace_method(name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
