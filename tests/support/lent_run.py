@@ -57,7 +57,11 @@ class TakingTrainer:
             settings=chosen.to_yaml(),
         )
         network = nets.build(game, chosen.network.preset, **chosen.network.options)
-        self.tensors = {name: each.numpy() for name, each in network.state_dict().items()}
+        # A fresh network hardly prefers anything, so that any search gives the same policy.
+        self.tensors = {
+            name: each.numpy() * np.float32(2) if each.dim() > 1 else each.numpy()
+            for name, each in network.state_dict().items()
+        }
         self.bus.publish_graph(exported(network.spec).encode())
         self.bus.publish_run(facts.encode())
         self.publish(1)
@@ -149,10 +153,10 @@ def lent_config(game: str, *settings: str) -> config.Config:
 
 
 @contextmanager
-def serving(redis: RedisServer, said: list[str]) -> Iterator[Server]:
+def serving(redis: RedisServer, said: list[str], public_url: str = "") -> Iterator[Server]:
     """A server that lends, once it has found the run."""
     lending = Lending(RUN, said.append, str(redis.address()))
-    server = Server(port=0, run=RUN, lending=lending)
+    server = Server(port=0, run=RUN, lending=lending, public_url=public_url)
     server.start()
     try:
         end_s = time.monotonic() + PATIENCE_S
@@ -166,7 +170,11 @@ def serving(redis: RedisServer, said: list[str]) -> Iterator[Server]:
 
 @contextmanager
 def lent_server(
-    folder: Path, redis: RedisServer, game: str = "connect4", *settings: str
+    folder: Path,
+    redis: RedisServer,
+    game: str = "connect4",
+    *settings: str,
+    public_url: str = "",
 ) -> Iterator[LentServer]:
     chosen = lent_config(game, *settings)
     said: list[str] = []
@@ -178,5 +186,5 @@ def lent_server(
             patch.setattr(accounts, name, UNLIMITED)
         patch.setattr(safety, "CHANGES", UNLIMITED)
         trainer = TakingTrainer(redis, games.get(game, **chosen.game.options), chosen, "run-1")
-        with closing(trainer), serving(redis, said) as server:
+        with closing(trainer), serving(redis, said, public_url) as server:
             yield LentServer(server, trainer, said)

@@ -133,6 +133,7 @@ class Checker:
 def differs(claimed: "_core.Event", searched: "_core.Event") -> bool:
     return (
         claimed.id != searched.id
+        or claimed.num_simulations != searched.num_simulations
         or distance(dict(claimed.policy), dict(searched.policy)) > MAX_POLICY_DISTANCE
         or distance(
             dict(enumerate(claimed.outcomes_to_move)), dict(enumerate(searched.outcomes_to_move))

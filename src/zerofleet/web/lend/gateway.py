@@ -74,6 +74,7 @@ class Tab:
     paused: str = ""
     closing: Closing | None = None
     is_assigning: bool = False
+    silent_s: float = field(default_factory=lambda: SILENT_S)
 
     def put(self, message: messages.Message) -> None:
         try:
@@ -114,6 +115,7 @@ class Gateway:
         self._ledger, self._limits, self._quarantine = ledger, limits, quarantine
         self._signatures = {role.game.name: _core.signature(role.game)}
         self._tabs: set[Tab] = set()
+        self._by_account: dict[int, set[Tab]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticker: asyncio.Task[None] | None = None
         self._paused = ""
@@ -130,8 +132,7 @@ class Gateway:
         return self.weights.current.version
 
     def num_online(self, account: int | None = None) -> int:
-        tabs = list(self._tabs)
-        return sum(account is None or tab.account == account for tab in tabs)
+        return len(self._tabs if account is None else self._by_account.get(account, ()))
 
     def lent_run(self) -> LentRun:
         facts, lend = self.role.facts, self.role.config.lend
@@ -152,13 +153,12 @@ class Gateway:
             paused=self._paused,
         )
 
-    def close_tabs(self, account: int | None, code: str, reason: str, status: int = POLICY) -> None:
-        """Of one account, or all."""
+    def close_tabs(self, account: int, code: str, reason: str) -> None:
+        """Of one account."""
 
         def close() -> None:
-            for tab in self._tabs:
-                if account is None or tab.account == account:
-                    tab.end(Closing(code, reason, status))
+            for tab in list(self._by_account.get(account, ())):
+                tab.end(Closing(code, reason))
 
         self._in_loop(close)
 
@@ -206,6 +206,7 @@ class Gateway:
         except (WebSocketDisconnect, RuntimeError):
             return
         self._tabs.add(tab)
+        self._by_account.setdefault(tab.account, set()).add(tab)
         sending = asyncio.create_task(self._send(tab))
         receiving = asyncio.create_task(self._receive(tab))
         try:
@@ -218,6 +219,9 @@ class Gateway:
                 await asyncio.wait((sending,), timeout=5)
         finally:
             self._tabs.discard(tab)
+            self._by_account[tab.account].discard(tab)
+            if not self._by_account[tab.account]:
+                del self._by_account[tab.account]
             for task in (sending, receiving):
                 task.cancel()
             await asyncio.gather(sending, receiving, return_exceptions=True)
@@ -303,12 +307,14 @@ class Gateway:
     async def _receive(self, tab: Tab) -> None:
         try:
             while True:
-                message = await asyncio.wait_for(self._message(tab.socket, tab.address), SILENT_S)
+                message = await asyncio.wait_for(
+                    self._message(tab.socket, tab.address), tab.silent_s
+                )
                 if not self._limits.allow(f"account {tab.account}", accounts.MESSAGES):
                     raise Closing("too_often", "too many messages; send more games in one", LATER)
                 await self._take(tab, message)
         except TimeoutError:
-            raise Closing("silent", f"nothing was heard for {SILENT_S:g} s", LATER) from None
+            raise Closing("silent", f"nothing was heard for {tab.silent_s:g} s", LATER) from None
         except (WebSocketDisconnect, RuntimeError):
             return
 
@@ -393,7 +399,7 @@ class Gateway:
             tab.is_assigning = False
 
     def _why_full(self, tab: Tab) -> str:
-        num_open = sum(each.num_open_games for each in self._tabs if each.account == tab.account)
+        num_open = sum(each.num_open_games for each in self._by_account[tab.account])
         if num_open + tab.games_at_once > accounts.MAX_OPEN_GAMES:
             return "this account has too many open games; finish some first"
         return ""

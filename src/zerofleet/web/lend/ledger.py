@@ -72,7 +72,8 @@ CREATE TABLE IF NOT EXISTS games (
     state TEXT NOT NULL,
     UNIQUE (run, sequence)
 );
-CREATE INDEX IF NOT EXISTS by_account ON games (account, state);
+CREATE INDEX IF NOT EXISTS by_account ON games (account, state, time);
+CREATE INDEX IF NOT EXISTS by_time ON games (run, state, time);
 CREATE INDEX IF NOT EXISTS by_state ON games (state) WHERE state IN ('withdrawn', 'replayed');
 """
 ACCEPTED, WITHDRAWN, TOLD, REPLAYED = "accepted", "withdrawn", "told", "replayed"

@@ -31,16 +31,16 @@ MAX_DECISIONS = 256
 FALSE_ALARMS_PER_GAME = 1e-5
 ALARM = math.log(MAX_DECISIONS / FALSE_ALARMS_PER_GAME)
 
-HONEST_RATE = 0.005
+HONEST_RATE = 0.01
 """p0, of decisions that differ although nobody cheated: wasm and WebGPU."""
-FORGED_RATE = 0.1
+FORGED_RATE = 0.15
 """p1"""
 IF_DIFFERENT = math.log(FORGED_RATE / HONEST_RATE)
 IF_EQUAL = math.log((1 - FORGED_RATE) / (1 - HONEST_RATE))
 
-MAX_POLICY_DISTANCE = 0.15
+MAX_POLICY_DISTANCE = 0.05
 """Total variation between a claimed policy and the one searched again."""
-MAX_OUTCOME_DISTANCE = 0.05
+MAX_OUTCOME_DISTANCE = 0.02
 """The same between outcome distributions."""
 
 SELECTION_P_VALUE = 1e-7
