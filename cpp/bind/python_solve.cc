@@ -1,4 +1,6 @@
 // Binds the solvers.
+#include "bind/python_solve.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,12 +12,6 @@ using namespace nb::literals;
 
 namespace zf {
 namespace {
-
-// Long work of a solver runs without the GIL and calls this now and then, for Ctrl-C.
-void check_signals() {
-    const nb::gil_scoped_acquire locked;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
 
 std::string columns_of(const PyPosition& position) {
     if (position.game.core->facts().name != "connect4")
@@ -75,6 +71,7 @@ void bind_connect4(nb::module_& m) {
 void bind_solve(nb::module_& m) {
     bind_connect4(m);
     bind_beastybar_solver(m);
+    bind_solve_gomoku(m);
 }
 
 }  // namespace zf

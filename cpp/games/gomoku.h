@@ -70,6 +70,11 @@ class Gomoku : public PlainGame<Gomoku> {
         return count;
     }
 
+    // Whether this is an action and no stone lies there.
+    bool is_free(Action action) const {
+        return action < options_.size * options_.size && stone_at(square(action)) == 0;
+    }
+
     Action random_action(Rng& rng) const {
         const int cells = options_.size * options_.size;
         if (num_empty_ * 8 >= cells) {
@@ -104,15 +109,19 @@ class Gomoku : public PlainGame<Gomoku> {
     // False where no line of the player to move is short of one stone.
     bool may_win_at_once() const {
         const Stones& own = stones_[turn_];
+        Stones not_others;
+        for (int i = 0; i < kWords; ++i) not_others[i] = ~stones_[turn_ ^ 1][i];
         Stones runs[kMaxInLine];  // runs[n]: squares at which n stones in a row begin
         for (const int step : {1, stride() - 1, stride(), stride() + 1}) {
             for (uint64_t& word : runs[0]) word = ~0ULL;
             for (int length = 1; length < options_.line; ++length)
                 runs[length] = both(runs[length - 1], own, (length - 1) * step);
-            for (int before = 0; before < options_.line; ++before)
-                for (const uint64_t word :
-                     both(runs[before], runs[options_.line - 1 - before], (before + 1) * step))
+            for (int before = 0; before < options_.line; ++before) {
+                const Stones found =
+                    both(runs[before], runs[options_.line - 1 - before], (before + 1) * step);
+                for (const uint64_t word : both(found, not_others, before * step))
                     if (word != 0) return true;
+            }
         }
         return false;
     }

@@ -2,9 +2,10 @@
 
 #include "bind/game_of.h"
 #include "bind/registry.h"
+#include "solve/gomoku.h"
 
 namespace zf {
 
-GameEntry gomoku_entry() { return game_entry<Gomoku>(); }
+GameEntry gomoku_entry() { return game_entry<Gomoku, make_gomoku_solver>(); }
 
 }  // namespace zf

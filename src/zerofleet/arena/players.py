@@ -13,16 +13,18 @@
     solver                    plays perfectly; Connect Four
 
 playout, best, run: and file: take options after commas: sims=N (simulations per move) or seconds=S
-(time per move, one game at a time), and root=puct or root=gumbel. Players with weights also take
-sims=0 (the network's policy, no search) or greedy (the best afterstate by value, no tree).
+(time per move, one game at a time), root=puct or root=gumbel, and difficulty=easy, medium or hard:
+easy is the search alone (the default), medium also asks the game's solver where it has one, and
+hard does so with four times the budget. Players with weights also take sims=0 (the network's
+policy, no search) or greedy (the best afterstate by value, no tree).
 """
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 FORMS = (
     "random, heuristic, playout-N (or mcts-N), playout[,seconds=S], "
-    "best[,sims=N][,seconds=S][,greedy][,root=puct|gumbel], "
+    "best[,sims=N][,seconds=S][,greedy][,root=puct|gumbel][,difficulty=easy|medium|hard], "
     "run:NAME[@STEP][,…], file:PATH[,…], gnubg-0|1|2, gomocup:PATH, "
     "solver"
 )
@@ -53,7 +55,18 @@ NUM_SIMULATIONS = 200
 NUM_PLAYOUTS = 1000
 """Default simulations per move of playout."""
 
-SETTINGS = ("root=puct", "root=gumbel", "greedy")
+Difficulty = Literal["easy", "medium", "hard"]
+"""easy: search alone. medium: it also asks the game's solver. hard: and with a larger budget."""
+DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
+HARD_BUDGET = 4
+"""Times the budget of medium."""
+
+SETTINGS = (
+    "root=puct",
+    "root=gumbel",
+    "greedy",
+    *(f"difficulty={each}" for each in DIFFICULTIES),
+)
 """Options of a search besides its budget."""
 
 PERFECT = ("connect4",)
@@ -120,10 +133,12 @@ class SearchText:
     source: str
     """playout, best, run:NAME[@STEP] or file:PATH."""
     num_simulations: int | None
-    """None if the budget is in seconds."""
+    """None if the budget is in seconds. Without what the difficulty adds."""
     seconds: float | None
     root: RootName
     greedy: bool
+    difficulty: Difficulty | None
+    """None: not given, which is easy."""
 
     @staticmethod
     def of(text: str) -> "SearchText | None":
@@ -165,7 +180,22 @@ class SearchText:
         if "sims" in values:
             least = 1 if source == "playout" else 0
             num_simulations = count_of(text, "sims=N", values["sims"], least)
-        return SearchText(text, source, num_simulations, seconds, root, "greedy" in values)
+        given = values.get("difficulty")
+        difficulty = next((each for each in DIFFICULTIES if each == given), None)
+        if difficulty and num_simulations == 0:
+            raise BadText(f"player {text!r}: sims=0 does not search, so it takes no difficulty")
+        return SearchText(
+            text, source, num_simulations, seconds, root, "greedy" in values, difficulty
+        )
+
+    def player(self, game: Game, evaluator: "CoreEvaluatorName | Evaluator") -> SearchPlayer:
+        """The player of this text with this evaluator."""
+        num_simulations, seconds = self.num_simulations, self.seconds
+        if self.difficulty == "hard":
+            num_simulations = num_simulations and num_simulations * HARD_BUDGET
+            seconds = seconds and seconds * HARD_BUDGET
+        asks = self.difficulty in ("medium", "hard") and game.has_solver
+        return SearchPlayer(self.text, evaluator, num_simulations, self.root, seconds, asks)
 
 
 def search_maker(game: Game, named: SearchText, device: str) -> Maker:
@@ -175,17 +205,13 @@ def search_maker(game: Game, named: SearchText, device: str) -> Maker:
             return lambda: GreedyPlayer(named.text, partial(values_of, evaluator, game))
         if named.num_simulations == 0:
             return lambda: PolicyPlayer(named.text, evaluator)
-    return lambda: SearchPlayer(
-        named.text, evaluator, named.num_simulations, named.root, named.seconds
-    )
+    return lambda: named.player(game, evaluator)
 
 
 def search_player(game: Game, text: str, device: str = "auto") -> SearchPlayer:
     """The player that a text names, for analysis; it must be one that searches."""
     named = searching(text)
-    return SearchPlayer(
-        text, load_evaluator(game, named, device), named.num_simulations, named.root, named.seconds
-    )
+    return named.player(game, load_evaluator(game, named, device))
 
 
 def searching(text: str) -> SearchText:
@@ -211,6 +237,30 @@ def with_budget(text: str, num_simulations: int | None, seconds: float | None) -
     if seconds is not None:
         text += f",seconds={seconds:g}"
     return text
+
+
+def with_difficulty(texts: Sequence[str], difficulty: str | None) -> list[str]:
+    """The texts of players with this difficulty, where they search and name none themselves."""
+    if difficulty is None:
+        return list(texts)
+    if difficulty not in DIFFICULTIES:
+        raise BadText(f"difficulty is {', '.join(DIFFICULTIES)}, not {difficulty!r}")
+    takers = [
+        (named := SearchText.of(text)) is not None
+        and not named.greedy
+        and named.num_simulations != 0
+        and named.difficulty is None
+        for text in texts
+    ]
+    if not any(takers):
+        raise Unsupported(
+            f"--difficulty {difficulty} is for players that search and do not name a difficulty: "
+            f"playout, best, run: or file:; got {', '.join(texts)}"
+        )
+    return [
+        f"{text},difficulty={difficulty}" if takes else text
+        for text, takes in zip(texts, takers, strict=True)
+    ]
 
 
 def is_timed(text: str) -> bool:

@@ -22,7 +22,8 @@ class SearchPlayer(Player):
     """Plays the best action of a search without exploration; see zf.search.analyse.
 
     With a fixed number of simulations all positions are searched concurrently. With `seconds` they
-    are searched one after another, so that each gets the whole machine for its time.
+    are searched one after another, so that each gets the whole machine for its time. One that asks
+    the solver needs a game that has one.
     """
 
     def __init__(
@@ -32,9 +33,11 @@ class SearchPlayer(Player):
         num_simulations: int | None,
         root: RootName = "puct",
         seconds: float | None = None,
+        asks_solver: bool = False,
     ) -> None:
         self.name = name
         self.seconds = seconds
+        self._asks_solver = asks_solver
         self._evaluator = evaluator
         self._num_simulations = num_simulations
         self._root = root
@@ -70,6 +73,8 @@ class SearchPlayer(Player):
         **settings: Unpack[SearchSettings],
     ) -> list[RootResult]:
         size = len(positions) if self.seconds is None else 1
+        if self._asks_solver:
+            settings = {"use_endgame_solver": True, **settings}
         return [
             result
             for at in range(0, len(positions), size)

@@ -10,6 +10,7 @@ from typing import Protocol
 from zerofleet._core import OVER, Connect4Solver, Position
 from zerofleet.errors import IllegalAction
 from zerofleet.solve.beastybar import BeastyBarValues
+from zerofleet.solve.gomoku import GomokuValues
 
 
 class Solver(Protocol):
@@ -61,6 +62,7 @@ class Connect4Values:
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "beastybar": BeastyBarValues,
     "connect4": Connect4Values,
+    "gomoku": GomokuValues,
 }
 """By the name of the game."""
 
