@@ -7,6 +7,7 @@ difficulty on the same positions of those games, one position at a time.
 """
 
 import argparse
+import itertools
 import shlex
 import statistics
 import sys
@@ -40,7 +41,7 @@ def main():
     texts = [f"best,sims={arguments.simulations},difficulty={each}" for each in DIFFICULTIES]
 
     steps = []
-    for lower, upper in zip(texts, texts[1:], strict=False):
+    for lower, upper in itertools.pairwise(texts):
         played = match(game, upper, lower, arguments.games, arguments.seed, arguments.threads)
         print(played, flush=True)
         steps.append((upper, lower, played))

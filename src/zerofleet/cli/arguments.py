@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from zerofleet.arena.players import Difficulty
 from zerofleet.config import MAX_SEED
 from zerofleet.errors import BadText
 from zerofleet.games import Game, GameRecord, Position, get, read_games
@@ -50,6 +51,15 @@ NumSimulations = Annotated[
 NumSeconds = Annotated[
     float | None,
     typer.Option("--seconds", help="Seconds per move instead; the same as ,seconds=S."),
+]
+DifficultyOption = Annotated[
+    Difficulty | None,
+    typer.Option(
+        "--difficulty",
+        help="easy: search alone (default). medium: it also asks the game's solver, where it has "
+        "one. hard: and with four times the budget. The same as ,difficulty= in a player's text; "
+        "for every player that searches and does not name one.",
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=MAX_SEED, help="Seed of deals, dice, openings and search.")

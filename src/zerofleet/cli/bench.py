@@ -26,7 +26,12 @@ def bench(
 
     cluster: inference servers: games/s through one, latency, and what the wire takes.
 
+    difficulty: easy, medium and hard of a game: time per move, each one's score against the one
+    below.
+
     gpu: inference, self-play and training on a CUDA GPU; --list names the measurements.
+
+    solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s.
 
     train: where the time of a training run goes, for each game.
 

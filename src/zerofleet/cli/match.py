@@ -9,7 +9,9 @@ import typer
 
 from zerofleet.arena import Match
 from zerofleet.arena import match as play_match
+from zerofleet.arena.players import with_difficulty
 from zerofleet.cli.arguments import (
+    DifficultyOption,
     GameName,
     GameOptions,
     NumThreads,
@@ -37,6 +39,7 @@ def match(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the games to a file, as JSON lines.")
     ] = None,
+    difficulty: DifficultyOption = None,
     yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
@@ -45,12 +48,13 @@ def match(
     Games come in pairs with seats swapped.
 
     A player is random, heuristic, playout-N (or mcts-N), run:NAME[@STEP][,…], file:PATH[,…],
-    best[,sims=N][,seconds=S][,greedy][,root=gumbel], gnubg-0|1|2 or gomocup:PATH; in Beasty Bar
-    also aggressive or defensive. Players search without exploration.
+    best[,sims=N][,seconds=S][,greedy][,root=gumbel][,difficulty=medium], gnubg-0|1|2 or
+    gomocup:PATH; in Beasty Bar also aggressive or defensive. Players search without exploration.
 
     Example: zerofleet match beastybar heuristic random --games 200
     """
     game = game_of(name, option)
+    first, second = with_difficulty([first, second], difficulty)
     refuse_unwritable(save)
     ask_about_many(num_games, yes)
     with games_progress() as show:

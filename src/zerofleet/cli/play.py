@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from zerofleet.arena import player
-from zerofleet.cli.arguments import GameName, GameOptions, game_of
+from zerofleet.arena.players import with_difficulty
+from zerofleet.cli.arguments import DifficultyOption, GameName, GameOptions, game_of
 from zerofleet.cli.play_game import AlwaysShow, Board
 from zerofleet.cli.play_record import OngoingGame, read_record
 from zerofleet.config import MAX_SEED, game_text
@@ -42,6 +43,7 @@ def play(
         Literal["first", "second", "random"] | None,
         typer.Option(help="Your seat. Default: that of the saved game, else random."),
     ] = None,
+    difficulty: DifficultyOption = None,
     option: GameOptions = None,
     seed: Annotated[
         int | None,
@@ -77,6 +79,7 @@ def play(
     else:
         game, against, own_run = game_and_opponent(name, option, against)
         record = OngoingGame(name, game, person, against, [game.new_position(seed)])
+    [record.against] = with_difficulty([record.against], difficulty)
     console = Console(markup=False, highlight=False, emoji=False)
     with player(record.game, record.against) as opponent:
         board = Board(record, opponent, seed, AlwaysShow(hints, thoughts), console)

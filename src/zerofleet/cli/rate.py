@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from zerofleet.arena import rate as rate_players
+from zerofleet.arena.players import with_difficulty
 from zerofleet.arena.rating_picture import draw_ratings
 from zerofleet.cli.arguments import (
+    DifficultyOption,
     GameName,
     GameOptions,
     NumThreads,
@@ -35,6 +37,7 @@ def rate(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a plot of the ratings, as PNG.")
     ] = None,
+    difficulty: DifficultyOption = None,
     yes: Sure = False,
     option: GameOptions = None,
 ) -> None:
@@ -45,6 +48,7 @@ def rate(
     Example: zerofleet rate connect4 heuristic playout-20 --games 20
     """
     game = game_of(name, option)
+    players = with_difficulty(players, difficulty)
     refuse_unwritable(picture)
     ask_about_many(num_games, yes)
     if picture is not None:

@@ -1,0 +1,210 @@
+"""Threat search and endgames of Gomoku: against known forced wins, by hand, and by its verifier.
+
+cpp/tests/test_gomoku_solver.cc compares it with brute force on small boards.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import zerofleet as zf
+from zerofleet.errors import IllegalAction, Unsupported
+from zerofleet.games import Game, Position
+from zerofleet.solve import GomokuSolver
+
+FORCED_WINS = Path(__file__).parent.parent / "oracles" / "gomoku_forced_wins.jsonl"
+NUM_SAMPLED = 200
+"""Random positions of each variant in the short test."""
+
+
+def forced_wins() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in FORCED_WINS.read_text().splitlines()]
+
+
+def position_of(entry: dict[str, Any]) -> Position:
+    rows = [entry["board"][at : at + 15] for at in range(0, 225, 15)]
+    return zf.games.get("gomoku").from_describe({"board": rows, "player": entry["side"] - 1})
+
+
+def random_positions(game: Game, count: int, rng: Random) -> Iterator[Position]:
+    """Positions of games between random players, before their end."""
+    size = int(game.options["size"])
+    found = 0
+    while found < count:
+        position = game.new_position()
+        for _ in range(rng.randrange(6, size * size // 2)):
+            position.play(rng.choice(position.legal_actions()))
+            if position.to_move == zf.OVER:
+                break
+        else:
+            found += 1
+            yield position
+
+
+def game_positions(game: Game, count: int) -> list[Position]:
+    """Positions of games of the shipped weights, without search, from many openings."""
+    played = zf.arena.match(game, "best,sims=0", "heuristic", num_games=100, seed=3)
+    positions = [
+        position
+        for episode in played.episodes
+        for position in zf.games.Episode.decode(episode).positions(game)
+        if position.to_move != zf.OVER
+    ]
+    return Random(1).sample(positions, count)
+
+
+def refuse_unverified(positions: Iterator[Position] | list[Position], max_nodes: int) -> int:
+    """How many are won by threats; fails on a line that is not proven by the rules."""
+    num_won = 0
+    for position in positions:
+        line = zf.solve.threats(position, max_nodes)
+        if line is None:
+            continue
+        num_won += 1
+        assert zf.solve.verify_threats(position, line, 10 * max_nodes), position.to_text()
+        last = position.copy()
+        for action in line:
+            last.play(action)
+        assert last.to_move == zf.OVER
+        assert last.rewards()[position.to_move] == 1
+    return num_won
+
+
+@pytest.mark.parametrize("entry", forced_wins(), ids=lambda entry: entry["id"])
+def test_a_forced_win_is_solved_and_every_four_has_one_reply(entry: dict[str, Any]) -> None:
+    position = position_of(entry)
+    line = zf.solve.threats(position)
+    assert line is not None
+    column, row = line[0] % 15, line[0] // 15
+    assert [column, row] in entry["win_moves"]
+    assert zf.solve.verify_threats(position, line)
+    assert zf.solve.value(position) == [1.0, 0.0, 0.0]
+    for at in range(0, len(line) - 3, 2):
+        position.play(line[at])
+        # A pass of the opponent: the attacker completes a line at one cell, where the reply goes.
+        assert line[at + 1] in completing_cells(position)
+        position.play(line[at + 1])
+
+
+def completing_cells(position: Position) -> set[int]:
+    """Where the player who moved last would complete a line, by trying."""
+    found = set()
+    for cell in position.legal_actions():
+        elsewhere = next(action for action in position.legal_actions() if action != cell)
+        after = position.copy()
+        after.play(elsewhere)
+        after.play(cell)
+        if after.to_move == zf.OVER and after.rewards()[1 - position.to_move] == 1:
+            found.add(cell)
+    return found
+
+
+@pytest.mark.parametrize("rule", ["freestyle", "exact"])
+@pytest.mark.parametrize("size", [9, 15])
+def test_every_line_of_a_random_position_is_proven(rule: str, size: int) -> None:
+    game = zf.games.get("gomoku", size=size, rule=rule)
+    assert refuse_unverified(random_positions(game, NUM_SAMPLED, Random(size)), 2_000) > 20
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rule", ["freestyle", "exact"])
+@pytest.mark.parametrize("size", [9, 15])
+def test_every_line_of_many_random_positions_is_proven(rule: str, size: int) -> None:
+    game = zf.games.get("gomoku", size=size, rule=rule)
+    assert refuse_unverified(random_positions(game, 2_500, Random(100 + size)), 20_000) > 500
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [9, 15])
+def test_every_line_of_game_positions_is_proven(size: int) -> None:
+    game = zf.games.get("gomoku", size=size)
+    assert refuse_unverified(iter(game_positions(game, 500)), 100_000) > 50
+
+
+@pytest.mark.long
+def test_the_verifier_refuses_no_proof_of_the_search() -> None:
+    for size in (6, 9, 15):
+        for rule in ("freestyle", "exact"):
+            game = zf.games.get("gomoku", size=size, rule=rule)
+            solver = GomokuSolver(game)
+            for position in random_positions(game, 500, Random(size)):
+                solver.threats(position, 20_000)
+            assert solver.num_refused == 0
+
+
+@pytest.mark.parametrize("variant", [{}, {"rule": "exact"}, {"size": 7, "line": 4}])
+def test_a_line_with_a_hole_is_refused(variant: dict[str, Any]) -> None:
+    game = zf.games.get("gomoku", **variant)
+    rng = Random(7)
+    num_changed = 0
+    for position in random_positions(game, 150, rng):
+        line = zf.solve.threats(position, 1_000)
+        if line is None or len(line) < 5:
+            continue
+        assert not zf.solve.verify_threats(position, line[:-1], 1_000)
+        assert not zf.solve.verify_threats(position, line[:-2], 1_000)
+        assert not zf.solve.verify_threats(position, [*line[:2], *line[:1], *line[3:]], 1_000)
+        assert not zf.solve.verify_threats(position, [], 1_000)
+        assert not zf.solve.verify_threats(position, [10**6, *line[1:]], 1_000)
+        num_changed += 1
+    assert num_changed > 5
+
+
+def test_a_quiet_move_before_the_line_does_not_make_it_a_win() -> None:
+    """X has two stones: whatever it plays, nothing is forced."""
+    position = zf.games.get("gomoku", size=9).from_text("e5 a1 e6 a3")
+    assert zf.solve.threats(position, 20_000) is None
+    assert not zf.solve.verify_threats(position, [0, 1, 2, 3, 4], 1_000)
+
+
+def test_a_three_and_a_three_is_a_win_by_threats() -> None:
+    """h8 makes two open threes, h8-j8 and h8-h10, and O has only corners."""
+    position = zf.games.get("gomoku").from_text("i8 a1 j8 a15 h9 o1 h10 o15")
+    line = zf.solve.threats(position)
+    assert line is not None
+    assert zf.solve.verify_threats(position, line)
+    assert zf.solve.value(position) == [1.0, 0.0, 0.0]
+
+
+def test_an_open_four_of_the_opponent_is_lost() -> None:
+    game = zf.games.get("gomoku", size=9)
+    position = game.from_text("d5 a1 e5 c1 f5 e1 g5")
+    assert zf.solve.value(position) == [0.0, 0.0, 1.0]
+    best = zf.solve.best_actions(position)
+    assert best is not None
+    assert set(best) <= set(position.legal_actions())
+
+
+def test_nothing_is_said_of_an_open_game() -> None:
+    position = zf.games.get("gomoku").new_position()
+    assert zf.solve.threats(position, 1_000) is None
+    assert zf.solve.value(position) is None
+    assert zf.solve.best_actions(position) is None
+    assert zf.solve.plies_to_end(position) is None
+
+
+@pytest.mark.parametrize(
+    ("moves", "value", "plies"),
+    [
+        ("", [0.0, 1.0, 0.0], 9),  # tic-tac-toe is a draw
+        ("a3 b3 b2", [0.0, 0.0, 1.0], 4),  # O did not take the centre or block: X has two ways
+        ("a3 c1 a1", [0.0, 0.0, 1.0], 4),  # after a2, c3 makes two ways
+        ("b2 a3", [0.0, 1.0, 0.0], 7),
+    ],
+)
+def test_tic_tac_toe_is_solved(moves: str, value: list[float], plies: int) -> None:
+    position = zf.games.get("tictactoe").from_text(moves)
+    assert zf.solve.value(position) == value
+    assert zf.solve.plies_to_end(position) == plies
+
+
+def test_only_gomoku_has_threats() -> None:
+    with pytest.raises(Unsupported, match="knows gomoku, not connect4"):
+        zf.solve.threats(zf.games.get("connect4").new_position())
+    over = zf.games.get("tictactoe").from_text("a1 a2 b1 b2 c1")
+    with pytest.raises(IllegalAction, match="over"):
+        zf.solve.threats(over)
