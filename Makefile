@@ -28,7 +28,7 @@ help:
 	@echo
 	@echo 'make venv             create .venv with the package (editable) and the development tools'
 	@echo 'make web              build the pages of the dashboard, with Node 20 or newer or that of PyPI'
-	@echo 'make lint             check formatting, style and types'
+	@echo 'make lint             check formatting, style and types, and look for secrets'
 	@echo 'make test-cpp         run the C++ tests'
 	@echo 'make test-python      run the Python tests'
 	@echo 'make test-web         check format and types of the pages and run their tests'
@@ -96,6 +96,7 @@ lint: venv
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
+	$(BIN)/python scripts/scan-secrets
 
 test-cpp: | packages-build
 	$(CMAKE_TESTS) -B build/native -DZEROFLEET_ARCH=$(ARCH) -DZEROFLEET_WARNINGS=ON
