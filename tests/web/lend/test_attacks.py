@@ -262,6 +262,7 @@ async def other_seed(client: Client, task: PlayGames) -> list[bytes]:
 
 async def huge_episode(lent: LentServer) -> str:
     async with at_work(lent) as (client, task):
+        meter.begin()
         await client.send(
             GamesComplete(task.assignment, [b"\0" * (messages.MAX_EPISODE_BYTES + 1)])
         )
@@ -309,7 +310,9 @@ async def late(lent: LentServer) -> str:
                 "UPDATE assignments SET deadline = ? WHERE id = ?",
                 (time.time() - 1, task.assignment),
             )
-        await client.send(GamesComplete(task.assignment, await client.play(task)))
+        played = await client.play(task)
+        meter.begin()
+        await client.send(GamesComplete(task.assignment, played))
         return await code_of(client)
 
 
@@ -339,6 +342,7 @@ async def stolen_token(lent: LentServer) -> str:
 async def paused_account(lent: LentServer) -> str:
     """While it is connected: the socket closes at once."""
     async with at_work(lent) as (client, _):
+        meter.begin()
         with lent.operator() as operator:
             operator.post(f"/accounts/{client.lender.id}/pause")
         return await code_of(client)
@@ -349,14 +353,30 @@ async def too_many_tabs(lent: LentServer) -> str:
     async with at_work(lent, lender) as (_, _):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(accounts, "MAX_TABS", 1)
+            meter.begin()
             async with connected(lent.url, lender, lent.game) as second:
                 return await code_of(second)
+
+
+async def hoarded(lent: LentServer) -> str:
+    """Assignments without end, by connecting again and again."""
+    lender = stranger(lent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accounts, "MAX_OPEN_GAMES", 20)
+        for _ in range(3):
+            async with connected(lent.url, lender, lent.game) as client:
+                reason = ""
+                while not reason and len(client.received) < 3:
+                    message = await client.next(messages.Message)
+                    reason = message.reason if isinstance(message, messages.Pause) else ""
+        return reason
 
 
 async def too_fast(lent: LentServer) -> str:
     async with at_work(lent) as (client, _):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(accounts, "MESSAGES", Rate(burst=5, per_s=0.01))
+            meter.begin()
             for _ in range(20):
                 await client.send(messages.Heartbeat())
             return await code_of(client)
@@ -373,6 +393,7 @@ async def silent(lent: LentServer) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gateway, "SILENT_S", 0.3)
         async with at_work(lent) as (client, _):
+            meter.begin()
             return await code_of(client)
 
 
@@ -492,6 +513,7 @@ async def refused_often(lent: LentServer) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(accounts, "REFUSALS", Rate(burst=3, per_s=0.001))
         async with at_work(lent) as (client, task):
+            meter.begin()
             for _ in range(5):
                 await client.send(GamesComplete(task.assignment, [b"rubbish"]))
             codes = [await code_of(client) for _ in range(5)]
@@ -542,6 +564,11 @@ ATTACKS: list[tuple[str, Any, str]] = [
     ("a match that was not given", unknown_match, "no_match"),
     ("too many tabs", too_many_tabs, "too_many"),
     ("too many sockets of an address", too_many_sockets, "403"),
+    (
+        "hoarded assignments",
+        hoarded,
+        "this account has too many open games; finish some first",
+    ),
     ("too many messages", too_fast, "too_often"),
     ("a half-open socket", half_open, "not_ready"),
     ("silence", silent, "silent"),

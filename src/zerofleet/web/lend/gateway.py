@@ -89,10 +89,6 @@ class Tab:
             with suppress(asyncio.QueueFull):
                 self.unsent.put_nowait(messages.Refused(why.code, why.message))
 
-    @property
-    def num_open_games(self) -> int:
-        return sum(len(left) for left, _ in self.open.values())
-
 
 class Quarantine(Protocol):
     def __call__(self, account: int, reason: str) -> None: ...
@@ -351,8 +347,8 @@ class Gateway:
             for _ in answer.refused
         ):
             raise Closing("refused", "too many of this account's games were refused")
-        if not left:
-            tab.open.pop(message.assignment, None)
+        if not left and tab.open.pop(message.assignment, None) is not None:
+            await self.receiver.in_thread(self._ledger.complete, message.assignment)
         await self._assign(tab)
 
     # ---- assignments
@@ -369,9 +365,9 @@ class Gateway:
         tab.is_assigning = True
         try:
             while len(tab.open) < MAX_OPEN and not tab.closing:
-                reason = self._paused or self._why_full(tab)
-                if not reason:
-                    reason = await self._why_quota(tab)
+                reason = self._paused or str(
+                    await self.receiver.in_thread(self._why_enough, tab.account, tab.games_at_once)
+                )
                 if reason:
                     if reason != tab.paused:
                         tab.put(messages.Pause(reason))
@@ -398,17 +394,13 @@ class Gateway:
         finally:
             tab.is_assigning = False
 
-    def _why_full(self, tab: Tab) -> str:
-        num_open = sum(each.num_open_games for each in self._by_account[tab.account])
-        if num_open + tab.games_at_once > accounts.MAX_OPEN_GAMES:
+    def _why_enough(self, account: int, count: int) -> str:
+        """Why an account gets no more games now; empty where it does. Assignments of tabs that
+        have left count until their deadline."""
+        if self._ledger.num_open_games(account) + count > accounts.MAX_OPEN_GAMES:
             return "this account has too many open games; finish some first"
-        return ""
-
-    async def _why_quota(self, tab: Tab) -> str:
-        today = await self.receiver.in_thread(
-            self._ledger.num_games_since, tab.account, time.time() - DAY_S
-        )
-        if today >= accounts.MAX_GAMES_PER_DAY:  # type: ignore[operator]
+        today = self._ledger.num_games_since(account, time.time() - DAY_S)
+        if today >= accounts.MAX_GAMES_PER_DAY:
             return f"this account has played its {accounts.MAX_GAMES_PER_DAY:,} games of the day"
         return ""
 

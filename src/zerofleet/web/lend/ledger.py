@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS assignments (
     is_settled INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS unsettled ON assignments (is_settled, deadline);
-CREATE INDEX IF NOT EXISTS assigned ON assignments (run, first_sequence);
+CREATE INDEX IF NOT EXISTS open ON assignments (account, is_settled);
 CREATE TABLE IF NOT EXISTS games (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run TEXT NOT NULL,
@@ -330,6 +330,28 @@ class Ledger:
     def _assignments(self, where: str, *values: object) -> list[Assignment]:
         rows = self._rows(f"SELECT {ASSIGNMENT} FROM assignments WHERE {where}", *values)
         return [Assignment(*row[:5], int(str(row[5]), 16), *row[6:]) for row in rows]  # type: ignore
+
+    def num_open_games(self, account: int) -> int:
+        """Of assignments that are not settled."""
+        row = self._rows(
+            "SELECT COALESCE(SUM(count), 0) FROM assignments WHERE account = ? AND is_settled = 0",
+            account,
+        )[0]
+        return int(str(row[0]))
+
+    def complete(self, assignment: int) -> None:
+        """All games of an assignment have come back."""
+        with self._transaction() as database:
+            settled = database.execute(
+                "UPDATE assignments SET is_settled = 1 WHERE id = ? AND is_settled = 0 "
+                "RETURNING account, count",
+                (assignment,),
+            ).fetchone()
+            if settled is not None:
+                account, count = settled
+                database.execute(
+                    "UPDATE accounts SET num_due = num_due + ? WHERE id = ?", (count, account)
+                )
 
     def settle(self, assignment: Assignment) -> list[int]:
         """Counts what came back of an assignment whose time is over; returns what did not."""
