@@ -45,13 +45,13 @@ help:
 
 # ---- building
 
-.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg packages-fleet packages-monitoring packages-browser
+.PHONY: packages-build packages-wasm packages-arm64 packages-gnubg packages-fleet packages-monitoring packages-browser packages-s3 packages-images
 .PHONY: packages-browser
 packages-build packages-arm64: packages-%:
 	@PYTHON=$(PYTHON) scripts/install-debian-packages $*
 # Where these cannot be installed, the tests that need them are skipped by name; with ZEROFLEET_REQUIRE_TOOLS=1, as in
 # CI, that is an error.
-packages-wasm packages-gnubg packages-fleet packages-monitoring packages-browser: packages-%:
+packages-wasm packages-gnubg packages-fleet packages-monitoring packages-browser packages-s3 packages-images: packages-%:
 	@scripts/install-debian-packages --optional $*
 # $(call where_wasm,COMMAND,TESTS) runs the command where WebAssembly can be built and run, else names the tests skipped.
 where_wasm = @if scripts/install-debian-packages --check wasm; then $1; else echo 'SKIPPED $2'; fi
@@ -127,7 +127,7 @@ test-signatures: venv test-cpp wasm
 	$(call where_wasm,scripts/check-signatures 'node tests/wasm/signature.mjs' \
 	  'node tests/wasm/signature.mjs zerofleet-plain.wasm',tests/wasm/signature.mjs)
 
-test-long: venv .venv/.ray | packages-gnubg packages-fleet packages-monitoring packages-browser
+test-long: venv .venv/.ray | packages-gnubg packages-fleet packages-monitoring packages-browser packages-s3 packages-images
 	$(BIN)/pytest -m long
 	scripts/fuzz 300
 

@@ -56,7 +56,7 @@ def moto_server() -> Iterator[dict[str, str]]:
 
 needs_ceph = pytest.mark.skipif(
     shutil.which("radosgw") is None and not os.environ.get("ZEROFLEET_REQUIRE_TOOLS"),
-    reason="needs Debian's radosgw, ceph-mon and ceph-osd",
+    reason="Ceph is missing; scripts/install-debian-packages s3",
 )
 
 CONFIG = """[global]
