@@ -32,6 +32,8 @@ GOAL = 0.95
 """Of the embedded loop, set by the project. A published fleet measured 0.8 of its threaded form."""
 SETTINGS = ["rating.interval_minutes=0", "rating.final_games=0"]
 GRACE_S = 120
+TIMES = ("search", "inference", "waiting_to_play", "training", "intake", "waiting_to_train")
+"""Of a leg, summed over workers: who waits for whom."""
 
 
 def embedded(bench, game, preset, seconds):
@@ -82,7 +84,8 @@ def finish(server, seconds):
 
 
 def measured(leg, game, preset, seconds, **options):
-    """Games/s, rows/s and steps/s of one leg, from the first training step to its end."""
+    """Games/s, rows/s and steps/s of one leg, from the first training step to its end, and where
+    the time went."""
     with Bench() as bench:
         extra = leg(bench, game, preset, seconds, **options)
         lines = (bench.run / "metrics.jsonl").read_text().splitlines()
@@ -91,8 +94,13 @@ def measured(leg, game, preset, seconds, **options):
         sys.exit(f"{game}/{preset}: no training within {seconds:g} s; use a larger --seconds")
     first, last = trained[0], trained[-1]
     wall_s = last["elapsed_s"] - first["elapsed_s"]
-    names = ("games", "rows", "step", "inferences")
-    return {f"{name}_per_s": (last[name] - first[name]) / wall_s for name in names} | extra
+
+    def per_s(name):
+        return (last[name] - first[name]) / wall_s
+
+    rates = {f"{name}_per_s": per_s(name) for name in ("games", "rows", "step", "inferences")}
+    shares = {name: per_s(f"{name}_s") for name in TIMES}
+    return rates | {"seconds_per_s": shares} | extra
 
 
 def compare(game, preset, seconds, rounds, ways):

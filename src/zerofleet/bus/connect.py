@@ -28,8 +28,8 @@ from zerofleet.errors import BadText, Unsupported
 
 OLDEST_REDIS = (7, 0)
 """ACL selectors and script flags begin here."""
-TRIED = "Redis 7.0"
-"""What the tests run against."""
+TRIED = ("Redis 7.0", "Valkey 9.1")
+"""What the tests were run against."""
 TIMEOUT_S = 5.0
 """An answer that takes longer counts as a lost connection."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 10.0
@@ -192,7 +192,7 @@ def check_server(info: Mapping[str, Any], address: RedisAddress) -> str:
 
 
 def untried(server: str) -> str:
-    """A line about a server that the tests do not run against; empty for those that they do."""
-    if server.startswith(TRIED + "."):
+    """A line about a server that the tests were not run against; empty for those that they were."""
+    if any(server.startswith(f"{each}.") for each in TRIED):
         return ""
-    return f"{server} is untested; zerofleet's tests run against {TRIED}"
+    return f"{server} is untested; zerofleet's tests were run against {' and '.join(TRIED)}"

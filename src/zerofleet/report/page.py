@@ -14,10 +14,10 @@ from zerofleet.program import program_name
 from zerofleet.report.data import RunData
 
 STYLE = """
-:root { color-scheme: light dark; --ground: #fbfbf9; --text: #1f2328; --faint: #6b7280;
-        --line: #d9dbdf; --card: #ffffff; }
-@media (prefers-color-scheme: dark) { :root { --ground: #16181d; --text: #e4e6ea;
-        --faint: #9aa0aa; --line: #363a42; --card: #1e2127; } }
+:root { color-scheme: light dark; --ground: #fbfaf8; --text: #1d1c1a; --faint: #5b5851;
+        --line: #e4e1da; --card: #ffffff; }
+@media (prefers-color-scheme: dark) { :root { --ground: #161614; --text: #ecebe6;
+        --faint: #aeaba1; --line: #34332f; --card: #1e1e1b; } }
 body { background: var(--ground); color: var(--text); margin: 0 auto; max-width: 62rem;
        padding: 1.5rem; font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); }

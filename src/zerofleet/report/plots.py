@@ -21,8 +21,9 @@ from zerofleet.report.elo import elo_curve, opponents_in
 
 GREY = "#808080"
 EDGE: dict[str, Any] = {"edgecolor": "#00000066", "linewidth": 0.5}
-COLOURS = ("#3b82c4", "#d9782d", "#2f9e77", "#9a6fd0", "#c9517a", "#8a8d2f")
-RESULT_COLOURS = LinearSegmentedColormap.from_list("result", ["#d9782d", "#9aa0a6", "#3b82c4"])
+COLOURS = ("#1f9480", "#c8762a", "#9069c4", "#3b82c4", "#c9517a", "#8a8d2f")
+"""The order and hues of the dashboard (web/src/styles/tokens.css), between its light and dark."""
+RESULT_COLOURS = LinearSegmentedColormap.from_list("result", ["#c8762a", "#97938a", "#1f9480"])
 DOTS_PER_INCH = 110
 OPENING_PLIES = 4
 MIN_SHARE_DRAWN = 0.01
