@@ -2,10 +2,14 @@
 
 import asyncio
 import hashlib
+import os
 import sqlite3
+import subprocess
+from pathlib import Path
 
 import httpx
 import pytest
+from command_line import ZEROFLEET
 from lending_client import connected, sign_up
 from lent_run import LentServer
 from redis_server import needs_redis
@@ -87,3 +91,25 @@ def test_an_operator_pauses_and_revokes(lent: LentServer, action: str, state: st
         resumed = operator.post(f"/accounts/{lender.id}/resume").status_code
         assert resumed == (200 if action == "pause" else 409)
         assert operator.post("/accounts/999999/pause").status_code == 404
+
+
+def test_the_command_says_what_lending_needs(tmp_path: Path) -> None:
+    for words, fault in (
+        (["--lend"], "--lend needs the run"),
+        (["--public-url", "https://lend.example.org"], "--public-url is for --lend"),
+        (["--lend", "--run", "c4", "--public-url", "lend.example.org"], "must be like https://"),
+    ):
+        environment = {
+            **os.environ,
+            "ZEROFLEET_LEND": str(tmp_path),
+            "REDIS_URL": "redis://127.0.0.1:1",
+        }
+        said = subprocess.run(
+            [ZEROFLEET, "dash", *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert said.returncode != 0
+        assert fault in said.stderr

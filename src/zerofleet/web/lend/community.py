@@ -1,5 +1,6 @@
 """Who contributed how much: one's own account, the leaderboards and the history."""
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -40,20 +41,44 @@ def contribution(account: Account, num_games: int) -> float:
     return num_games * account.reliability
 
 
-def account_answers(ledger: Ledger, wanted: int | None = None) -> list[LendAccount]:
-    """All accounts, newest first, or one."""
-    contributions = ledger.contributions()
+class Ranks:
+    """Ranks of all accounts by contribution, computed at most every few seconds: whoever asks for
+    an own account must not make the server count all games."""
+
+    KEPT_S = 5.0
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._ranks: dict[int, int] = {}
+        self._at_s = -self.KEPT_S
+
+    def of(self, account: int) -> int | None:
+        """None without a game."""
+        with self._lock:
+            if time.monotonic() - self._at_s >= self.KEPT_S:
+                totals = totals_by_account(self._ledger.contributions())
+                shares = {
+                    each.id: contribution(each, totals[each.id][0])
+                    for each in self._ledger.accounts()
+                    if each.id in totals
+                }
+                order = sorted(shares, key=lambda each: -shares[each])
+                self._ranks = {each: rank for rank, each in enumerate(order, start=1)}
+                self._at_s = time.monotonic()
+            return self._ranks.get(account)
+
+
+def account_answers(
+    ledger: Ledger, ranks: Ranks, accounts: Sequence[Account], wanted: int | None = None
+) -> list[LendAccount]:
+    """These accounts; `wanted` where it is one."""
+    contributions = ledger.contributions(wanted)
     totals = totals_by_account(contributions)
-    accounts = ledger.accounts()
-    shares = {each.id: contribution(each, totals[each.id][0]) for each in accounts}
-    order = sorted((each for each in shares if shares[each] > 0), key=lambda each: -shares[each])
-    ranks = {account: rank for rank, account in enumerate(order, start=1)}
-    devices = ledger.devices()
+    devices = ledger.devices(wanted)
     by_device = {each.device: each for each in contributions}
     answers = []
     for each in accounts:
-        if wanted is not None and each.id != wanted:
-            continue
         num_games, num_rows, num_simulations = totals[each.id]
         own = [number for number, found in devices.items() if found[0] == each.id]
         answers.append(
@@ -68,8 +93,8 @@ def account_answers(ledger: Ledger, wanted: int | None = None) -> list[LendAccou
                 num_simulations=num_simulations,
                 num_unreturned=each.num_unreturned,
                 reliability=each.reliability,
-                contribution=shares[each.id],
-                rank=ranks.get(each.id),
+                contribution=contribution(each, num_games),
+                rank=ranks.of(each.id),
                 devices=[
                     LentDevice(
                         device=devices[number][1][:8],
@@ -86,9 +111,11 @@ def account_answers(ledger: Ledger, wanted: int | None = None) -> list[LendAccou
 
 
 def operator_answers(
-    ledger: Ledger, num_online: Callable[[int], int], wanted: int | None = None
+    ledger: Ledger, ranks: Ranks, num_online: Callable[[int], int], wanted: int | None = None
 ) -> list[OperatorAccount]:
-    known = {each.id: each for each in ledger.accounts()}
+    """All accounts, newest first, or one."""
+    found = ledger.accounts() if wanted is None else [ledger.account(wanted)]
+    known = {each.id: each for each in found if each is not None}
     withdrawn = ledger.num_withdrawn()
     return [
         OperatorAccount(
@@ -101,8 +128,7 @@ def operator_answers(
             num_refused=known[answer.id].num_refused,
             num_withdrawn=withdrawn.get(answer.id, 0),
         )
-        for answer in account_answers(ledger, wanted)
-        if answer.id in known
+        for answer in account_answers(ledger, ranks, list(known.values()), wanted)
     ]
 
 

@@ -277,9 +277,12 @@ class Ledger:
         rows = self._rows("SELECT COUNT(*) FROM devices WHERE account = ?", account)
         return int(str(rows[0][0]))
 
-    def devices(self) -> dict[int, tuple[int, str, str, float]]:
-        """Account, hash, backend and last sight, by number."""
-        rows = self._rows("SELECT id, account, hash, backend, last_seen FROM devices")
+    def devices(self, account: int | None = None) -> dict[int, tuple[int, str, str, float]]:
+        """Account, hash, backend and last sight, by number; of all accounts or one."""
+        where, values = ("WHERE account = ?", (account,)) if account is not None else ("", ())
+        rows = self._rows(
+            f"SELECT id, account, hash, backend, last_seen FROM devices {where}", *values
+        )
         return {row[0]: row[1:] for row in rows}  # type: ignore[misc]
 
     # ---- assignments

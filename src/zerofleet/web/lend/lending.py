@@ -83,6 +83,7 @@ class Lending:
         self.run = run
         self.ledger = Ledger(lend_folder() / FILE)
         self.limits = RateLimits()
+        self._ranks = community.Ranks(self.ledger)
         self._address = address_for(run, redis)
         self._say = say
         self._worker_id = worker_id
@@ -219,7 +220,8 @@ class Lending:
         return found
 
     def own_account(self, token: str) -> LendAccount:
-        return community.account_answers(self.ledger, self.authenticated(token).id)[0]
+        account = self.authenticated(token)
+        return community.account_answers(self.ledger, self._ranks, [account], account.id)[0]
 
     def delete_account(self, token: str) -> None:
         account = self.authenticated(token).id
@@ -244,7 +246,7 @@ class Lending:
         )
 
     def operator_accounts(self) -> list[OperatorAccount]:
-        return community.operator_answers(self.ledger, self._num_online)
+        return community.operator_answers(self.ledger, self._ranks, self._num_online)
 
     def operate(self, account: int, action: OperatorAction) -> OperatorAccount:
         found = self.ledger.account(account)
@@ -257,7 +259,7 @@ class Lending:
             self._close_tabs(
                 account, STATES[action], f"this account is {STATES[action]}: {NO_MORE}"
             )
-        return community.operator_answers(self.ledger, self._num_online, account)[0]
+        return community.operator_answers(self.ledger, self._ranks, self._num_online, account)[0]
 
     def _num_online(self, account: int) -> int:
         return self._gateway.num_online(account) if self._gateway else 0
