@@ -255,6 +255,7 @@ def test_a_fleet_of_containers_trains(buildah, tmp_path):
         dashboard = start("dashboard", shown, {runs: home})
         eventually(lambda: dashboard.is_well(ports["dashboard"]), dashboard)
         assert trainer.process.wait(PATIENCE_S) == 0, trainer.log.read_text()
+        assert worker.process.wait(PATIENCE_S) == 0, worker.log.read_text()  # ends with the run
         url = f"http://127.0.0.1:{ports['dashboard']}/api/v1/runs"
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(url)
