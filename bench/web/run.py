@@ -9,8 +9,9 @@ every order once its index is built; times are those of whole requests.
 viewers: a run trains, with its dashboard, on one core. In every other leg, in the order off, on,
 on, off, people watch it: each loads the run page's data and then listens to its live connection.
 Their processes are on another core. Throughput is that of the run's own counters, per second, and
-per second of processor time of the training process, which holds the server too: other programs on
-the machine change the first, not the second.
+per second of processor time of the training process, which holds the server too; and there is the
+share of that time that serving takes, by the times of its threads. Other programs on the machine
+change the first, hardly the second, and not the third.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -50,6 +52,8 @@ NUM_DISTINCT = 500
 ORDERS = ("newest", "longest", "surprising", "upset")
 COUNTERS = ("samples", "simulations")
 SETTINGS = ["rating.interval_minutes=0", "rating.final_games=0", "rating.opponents=[]"]
+BUSY_SHARE = 0.1
+"""Of the processor time of training; threads that use more play and train."""
 LOOK_S = 0.1
 """Between two looks at the processor time of training."""
 ZEROFLEET = Path(sys.executable).parent / "zerofleet"
@@ -166,14 +170,51 @@ class ProcessorTime:
         return float(np.interp(time_s, times, used))
 
     def _look(self):
-        while self._stat.exists():
-            try:
-                fields = self._stat.read_text().rpartition(")")[2].split()
-            except OSError:
-                return
-            used_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        while (used_s := processor_s(self._stat)) is not None:
             self._looks.append((time.time(), used_s))
             time.sleep(LOOK_S)
+
+
+def processor_s(stat):
+    """Seconds of a process or thread by its stat file; None once it has ended."""
+    try:
+        fields = stat.read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def thread_times(pid):
+    """Seconds by thread; the whole process, with threads that have ended, under its name `all`."""
+    found = {path.name: processor_s(path / "stat") for path in Path(f"/proc/{pid}/task").iterdir()}
+    return {"all": processor_s(Path(f"/proc/{pid}/stat"))} | {
+        name: used_s for name, used_s in found.items() if used_s is not None
+    }
+
+
+def add_serving_shares(legs):
+    """The share of each leg's processor time that is not of the threads which play and train: those
+    that are busy without viewers. Other programs on the machine do not change it."""
+    unwatched = [each["threads_s"] for each in legs if not each["num_viewers"]]
+    total_s = sum(each["all"] for each in unwatched)
+    used_s = Counter()
+    for each in unwatched:
+        used_s.update(each)
+    busy = [name for name in used_s if name != "all" and used_s[name] > BUSY_SHARE * total_s]
+    for each in legs:
+        threads_s = each.pop("threads_s")
+        busy_s = sum(threads_s.get(name, 0.0) for name in busy)
+        each["serving_share"] = 1 - busy_s / threads_s["all"]
+
+
+def added_share(legs):
+    """By which viewers raise that share, with a 95 % interval."""
+    on = [each["serving_share"] for each in legs if each["num_viewers"]]
+    off = [each["serving_share"] for each in legs if not each["num_viewers"]]
+    added = statistics.mean(on) - statistics.mean(off)
+    errors = [statistics.stdev(each) / math.sqrt(len(each)) for each in (on, off)]
+    half = t_quantile(len(legs) - 2) * math.hypot(*errors)
+    return {"added": added, "interval": [added - half, added + half]}
 
 
 def add_throughput(leg, statuses, processor):
@@ -218,12 +259,16 @@ def measure_viewers(game, num_viewers, num_legs, leg_s):
         finally:
             training.send_signal(signal.SIGINT)
             training.communicate(timeout=120)
+    add_serving_shares(legs)
     for each in legs:
         add_throughput(each, statuses, processor)
         per = ("s", "cpu_s")
         names = [(name, p) for name in COUNTERS for p in per]
         shown = ", ".join(f"{each[f'{name}_per_{p}']:,.0f} {name}/{p}" for name, p in names)
-        print(f"  {each['num_viewers']:4} viewers: {shown}, {each['messages']:,} messages")
+        print(
+            f"  {each['num_viewers']:4} viewers: {shown}, {each['serving_share']:.1%} for serving, "
+            f"{each['messages']:,} messages"
+        )
     names = [f"{name}_per_{per}" for name in COUNTERS for per in ("s", "cpu_s")]
     found = {name: compared(legs, name) for name in names}
     for name, each in found.items():
@@ -232,12 +277,19 @@ def measure_viewers(game, num_viewers, num_legs, leg_s):
             f"{name} with {num_viewers} viewers over without: {each['ratio']:.3f} ({low:.3f} to "
             f"{high:.3f}); goal {MIN_RATIO}: {'met' if each['ratio'] >= MIN_RATIO else 'MISSED'}"
         )
+    added = added_share(legs)
+    low, high = added["interval"]
+    print(
+        f"processor time that {num_viewers} viewers take from training: {added['added']:.2%} "
+        f"({low:.2%} to {high:.2%}); goal at most {1 - MIN_RATIO:.0%}"
+    )
     return {
         "game": game,
         "num_viewers": num_viewers,
         "leg_s": leg_s,
         "legs": legs,
         "ratios": found,
+        "serving": added,
         "goal": MIN_RATIO,
     }
 
@@ -258,6 +310,7 @@ def leg(training, port, core, num_viewers, leg_s):
     if training.poll() is not None:
         sys.exit("training has ended")
     start, messages = time.time(), 0
+    before = thread_times(training.pid)
     if num_viewers:
         command = [sys.executable, str(Path(__file__).parent / "viewers.py")]
         command += [str(port), "watched", str(num_viewers), str(leg_s)]
@@ -267,7 +320,14 @@ def leg(training, port, core, num_viewers, leg_s):
         messages = json.loads(watching.stdout)["num_messages"]
     else:
         time.sleep(leg_s)
-    return {"num_viewers": num_viewers, "start": start, "end": time.time(), "messages": messages}
+    used = {name: at - before.get(name, 0.0) for name, at in thread_times(training.pid).items()}
+    return {
+        "num_viewers": num_viewers,
+        "start": start,
+        "end": time.time(),
+        "messages": messages,
+        "threads_s": used,
+    }
 
 
 def compared(legs, name):
