@@ -29,9 +29,10 @@ MAY_IMPORT = {
     "training": {"bus", "config", "games", "nets", "replay", "weights"},
     "arena": {"config", "games", "infer", "runs", "search", "solve", "weights"},
     "report": {"arena", "config", "games", "replay", "runs", "weights"},
+    "cloud": set(),
 }
-MAY_IMPORT["fleet"] = set(MAY_IMPORT)
-MAY_IMPORT["web"] = set(MAY_IMPORT) - {"nets", "selfplay", "training"}
+MAY_IMPORT["fleet"] = set(MAY_IMPORT) - {"cloud"}
+MAY_IMPORT["web"] = set(MAY_IMPORT) - {"cloud", "nets", "selfplay", "training"}
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 
 # Modules beside the rooms that every room may import; they themselves import no room, but for
@@ -39,7 +40,7 @@ MAY_IMPORT["cli"] = set(MAY_IMPORT)
 SHARED = {"_core", "cores", "errors", "metrics", "plugins", "printing", "program", "storage"}
 ABOVE_GAMES = {"plugins"}
 TORCH_ROOMS = {"nets", "infer", "training"}
-S3_ROOMS = {"remote"}
+S3_ROOMS = {"cloud", "remote"}
 
 CPP_ORDER = ["base", "games", "search", "record", "solve", "selfplay", "bind", "tests"]
 THREAD_HEADERS = {"condition_variable", "future", "mutex", "shared_mutex", "stop_token", "thread"}
@@ -79,7 +80,9 @@ def python_offences(package: Path) -> list[str]:
             elif top == "redis" and importer != "bus":
                 fault = "redis stays in bus"
             elif top in {"boto3", "botocore"} and importer not in S3_ROOMS:
-                fault = "boto3 stays in remote"
+                fault = "boto3 stays in remote and cloud"
+            elif top == "troposphere" and importer != "cloud":
+                fault = "troposphere stays in cloud"
             elif top == package.name and importer in MAY_IMPORT:
                 shared = SHARED - ABOVE_GAMES if importer == "games" else SHARED
                 if imported not in MAY_IMPORT[importer] | shared | {importer}:
@@ -166,6 +169,8 @@ def write(root: Path, name: str, text: str) -> None:
         ("cli/a.py", "def f():\n    import torch.nn", "torch stays in nets"),
         ("fleet/a.py", "from redis import Redis", "redis stays in bus"),
         ("runs/a.py", "from botocore.config import Config", "boto3 stays in remote"),
+        ("remote/a.py", "import troposphere", "troposphere stays in cloud"),
+        ("cloud/a.py", "from zerofleet import fleet", "cloud may not import zerofleet.fleet"),
         ("utils/a.py", "", "utils is not a room"),
     ],
 )

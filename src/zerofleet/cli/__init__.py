@@ -16,6 +16,7 @@ import typer
 from zerofleet.cli.analyse import analyse
 from zerofleet.cli.bench import bench
 from zerofleet.cli.check import check
+from zerofleet.cli.cloud import cloud
 from zerofleet.cli.convert import convert
 from zerofleet.cli.dash import dash
 from zerofleet.cli.doctor import doctor
@@ -39,6 +40,7 @@ from zerofleet.cli.report import report
 from zerofleet.cli.review import review
 from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
+from zerofleet.cli.sweep import sweep
 from zerofleet.cli.train import train
 from zerofleet.cli.trainer import trainer
 from zerofleet.cli.validate import validate
@@ -72,7 +74,7 @@ USE_NETWORKS = {
         report,
         review,
     ),
-    *(train, trainer, validate, worker),
+    *(sweep, train, trainer, validate, worker),
 }
 for verb in (
     games,
@@ -96,6 +98,7 @@ for verb in (
     match,
     rate,
     gate,
+    sweep,
     queue,
     monitor,
     validate,
@@ -104,6 +107,7 @@ for verb in (
 # Arguments after the name of a benchmark belong to the benchmark, --help too.
 app.command(context_settings={"allow_interspersed_args": False})(bench)
 app.add_typer(fleet, name="fleet")
+app.add_typer(cloud, name="cloud")
 app.add_typer(runs, name="runs")
 app.add_typer(episodes, name="episodes")
 

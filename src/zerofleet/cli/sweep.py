@@ -1,0 +1,216 @@
+"""zerofleet sweep"""
+
+import itertools
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerofleet.arena import GateResult, Hypotheses
+from zerofleet.arena import gate as play_gate
+from zerofleet.cli.arguments import GameOptions, NumThreads, Seed, refuse_unwritable
+from zerofleet.cli.output import print_table
+from zerofleet.cli.progress import games_progress
+from zerofleet.cli.train_arguments import (
+    Device,
+    NumGames,
+    Preset,
+    RunSeed,
+    Settings,
+    Steps,
+    TrainedGame,
+)
+from zerofleet.errors import BadText, Inconsistent
+from zerofleet.printing import say
+from zerofleet.runs.folder import check_name, find
+from zerofleet.runs.game import default_name
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the settings that are compared, and its run."""
+
+    run: str
+    settings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join(self.settings)
+
+
+def sweep(
+    game: TrainedGame,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary",
+            metavar="NAME=A,B,…",
+            help="A setting and the values to compare; several make all combinations. The first "
+            "value of each is the baseline.",
+        ),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="Runs are NAME-0, NAME-1, … Default: GAME-sweep."
+        ),
+    ] = None,
+    preset: Preset = None,
+    settings: Settings = None,
+    option: GameOptions = None,
+    steps: Steps = None,
+    num_games: NumGames = None,
+    device: Device = None,
+    seed: RunSeed = None,
+    fleet: Annotated[
+        bool,
+        typer.Option("--fleet", help="Train each as a fleet of local processes."),
+    ] = False,
+    elo0: Annotated[float, typer.Option(help="H0: a variant is stronger by at most this.")] = 0,
+    elo1: Annotated[float, typer.Option(help="H1: a variant is stronger by at least this.")] = 30,
+    max_games: Annotated[
+        int, typer.Option(min=2, help="Games of a gate; then it is undecided.")
+    ] = 2_000,
+    player: Annotated[
+        str, typer.Option(metavar="TEXT", help="Settings of the players, such as sims=64.")
+    ] = "",
+    gate_seed: Seed = 1,
+    num_threads: NumThreads = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Also write the results as JSON."),
+    ] = None,
+) -> None:
+    """Train with several settings and compare them by `gate`.
+
+    Each combination is an ordinary run with the same stop; each is then tested against the first
+    (SPRT). The same command continues a sweep that was interrupted: finished runs are not trained
+    again. `zerofleet cloud cost --runs N` estimates the price of one on rented machines.
+
+    Example: zerofleet sweep connect4 --preset fast --steps 300 --vary search.num_simulations=16,32
+    """
+    refuse_unwritable(output)
+    if steps is None and num_games is None:
+        raise BadText("say when a run stops, the same for all: --steps N, --games N or both")
+    stem = check_name(name or default_name(game, "sweep"))
+    variants = [
+        Variant(f"{stem}-{number}", combination)
+        for number, combination in enumerate(combinations(vary))
+    ]
+    common = [part for each in settings or [] for part in ("--set", each)]
+    common += [part for each in option or [] for part in ("--option", each)]
+    for flag, value in (
+        ("--preset", preset),
+        ("--steps", steps),
+        ("--games", num_games),
+        ("--device", device),
+        ("--seed", seed),
+    ):
+        common += [] if value is None else [flag, str(value)]
+    say(f"{len(variants)} runs: {', '.join(each.run for each in variants)}", flush=True)
+    for number, variant in enumerate(variants, start=1):
+        say(f"{number} of {len(variants)}: {variant.run}: {variant}", flush=True)
+        train_variant(game, variant, common, fleet)
+    results = [None, *gates(variants, player, elo0, elo1, max_games, gate_seed, num_threads)]
+    print_results(variants, results)
+    if output is not None:
+        found = [result_of(each, result) for each, result in zip(variants, results, strict=True)]
+        output.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def combinations(vary: Sequence[str]) -> list[tuple[str, ...]]:
+    """All combinations of settings, those of the first values first."""
+    choices = []
+    for text in vary:
+        setting, equals, values = text.partition("=")
+        listed = values.split(",")
+        if not equals or not setting or len(listed) < 2 or not all(listed):
+            raise BadText(
+                f"--vary must be a setting and at least two values, such as "
+                f"search.c_puct=1.0,1.5; got {text}"
+            )
+        if len(set(listed)) < len(listed):
+            raise BadText(f"--vary {text} names a value twice")
+        choices.append([f"{setting}={value}" for value in listed])
+    return list(itertools.product(*choices))
+
+
+def train_variant(game: str, variant: Variant, common: Sequence[str], fleet: bool) -> None:
+    """Trains a run to its stop, in a process of its own; one that has reached it ends at once."""
+    verb = ["fleet", "local"] if fleet else ["train"]
+    command = [sys.executable, "-m", "zerofleet", *verb, game, "--run", variant.run, *common]
+    command += [part for each in variant.settings for part in ("--set", each)]
+    command += [] if fleet else ["--no-dash"]
+    process = subprocess.Popen(command)
+    try:
+        status = process.wait()
+    except KeyboardInterrupt:
+        # The terminal sent it to the process too, which saves a checkpoint.
+        process.wait()
+        raise
+    if status:
+        raise Inconsistent(
+            f"{variant.run} ended with status {status}; the same sweep continues it. Its command: "
+            f"{shlex.join(['zerofleet', *command[3:]])}"
+        )
+
+
+def gates(
+    variants: Sequence[Variant],
+    player: str,
+    elo0: float,
+    elo1: float,
+    max_games: int,
+    seed: int,
+    num_threads: int | None,
+) -> Iterator[GateResult]:
+    """Every variant but the first against the first."""
+    more = f",{player}" if player else ""
+    baseline = f"run:{variants[0].run}{more}"
+    game = find(variants[0].run).game()
+    hypotheses = Hypotheses(elo0, elo1)
+    for variant in variants[1:]:
+        first = f"run:{variant.run}{more}"
+        with games_progress() as show:
+
+            def show_test(num_games: int, ratio: float, first: str = first) -> None:
+                show(f"{first} against {baseline}, ratio {ratio:+.2f}", num_games, max_games)
+
+            yield play_gate(
+                game, first, baseline, hypotheses, max_games, seed, num_threads, show_test
+            )
+
+
+def print_results(variants: Sequence[Variant], results: Sequence[GateResult | None]) -> None:
+    rows = []
+    for variant, result in zip(variants, results, strict=True):
+        if result is None:
+            rows.append((variant.run, str(variant), "baseline", "", ""))
+        else:
+            score = result.match.score
+            rows.append(
+                (
+                    variant.run,
+                    str(variant),
+                    result.verdict,
+                    f"{score:.1%}",
+                    f"{result.match.num_games:,}",
+                )
+            )
+    print_table(
+        ("run", "settings", "stronger than the first?", "score", "games"),
+        rows,
+        numbers=("score", "games"),
+    )
+
+
+def result_of(variant: Variant, result: GateResult | None) -> dict[str, object]:
+    found: dict[str, object] = {"run": variant.run, "settings": list(variant.settings)}
+    if result is not None:
+        found |= {"verdict": result.verdict, "text": str(result)}
+    return found
