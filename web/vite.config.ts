@@ -65,9 +65,10 @@ function shippedWeights(): Plugin {
 
 export default defineConfig({
   // tab.html works in any folder of any server of files; index.html is served at every path of the dashboard.
+  base: "./",
   experimental: {
     renderBuiltUrl: (fileName, { hostId, hostType }) =>
-      hostType === "html" && hostId === "index.html" ? `/${fileName}` : { relative: true },
+      hostType === "html" && hostId === "index.html" ? `/${fileName}` : undefined,
   },
   build: {
     rolldownOptions: { input: ["index.html", "tab.html"] },

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from browser import Dash, needs_browser
+from browser import CHROMIUM, FLAGS, Dash, needs_browser, watched_page
 from lent_tab import ask_player, episodes_of, text_of
 from played_games import played
 from safetensors.numpy import load_file
@@ -18,13 +18,14 @@ from zerofleet.weights import read_graph
 from zerofleet.weights.best import best_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = needs_browser
 
 SEED, WORKER, VERSION, FIRST = 2**63 + 11, 2**64 - 5, 7, 2**40
 SETTINGS = {"num_simulations": 16, "full_search_probability": 0.5, "fast_simulations": 4}
 COUNT = 5
+SHIPPED = ["beastybar", "backgammon", "connect4", "gomoku"]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,10 @@ def native(game: str, evaluator: str | None = "hash") -> _core.SelfPlay:
     )
 
 
-@pytest.mark.parametrize("build", ["zerofleet-[!p]*.wasm", "zerofleet-plain-*.wasm"])
+@pytest.mark.parametrize(
+    "build",
+    ["zerofleet-[!p]*.wasm", pytest.param("zerofleet-plain-*.wasm", marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize("game", ["backgammon", "beastybar", "connect4", "gomoku"])
 def test_with_the_arithmetic_evaluator_a_tabs_games_equal_native_ones_bit_by_bit(
     page: "Page", empty_dash: Dash, game: str, build: str
@@ -73,7 +77,6 @@ def test_with_the_arithmetic_evaluator_a_tabs_games_equal_native_ones_bit_by_bit
     driver.wait_for_episodes(COUNT, 60)
     assert len(driver_episodes := driver.take_episodes()) == COUNT
     assert sorted(episodes_of(answers)) == sorted(driver_episodes)
-    assert any(answer["type"] == "watched" for answer in answers)
 
 
 # ---- with a network
@@ -112,7 +115,10 @@ def weights(game: str, backend: str = "wasm", num_threads: int = 1) -> dict[str,
     }
 
 
-@pytest.mark.parametrize("game", ["backgammon", "beastybar", "connect4", "gomoku"])
+@pytest.mark.parametrize(
+    "game",
+    ["beastybar", *(pytest.param(each, marks=pytest.mark.long) for each in SHIPPED[1:])],
+)
 def test_with_the_shipped_network_answers_agree_within_a_thousandth(
     page: "Page", empty_dash: Dash, game: str
 ) -> None:
@@ -147,3 +153,26 @@ def test_with_a_network_a_tabs_games_agree_with_native_ones_decision_by_decision
             if here.id != there.id:  # rounding may turn a decision; from here on it is another game
                 break
     assert num_compared >= sum(len(each.events) for each in ours.values()) / 2
+
+
+@pytest.mark.long
+def test_on_webgpu_answers_agree_within_the_stated_bound_and_games_are_played(
+    browser: "Browser", empty_dash: Dash
+) -> None:
+    """By SwiftShader, a WebGPU in software: right, and slow."""
+    flags = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]
+    args = [each for each in FLAGS if each != "--disable-gpu"] + flags
+    other = browser.browser_type.launch(executable_path=CHROMIUM, args=args)
+    try:
+        with watched_page(other) as page:
+            page.set_default_timeout(300_000)
+            page.goto(empty_dash.url + "/runs")
+            assert page.evaluate("navigator.gpu.requestAdapter().then((found) => found !== null)")
+            asked = portion("beastybar", count=2, settings={"num_simulations": 2})
+            answers = ask_player(page, [weights("beastybar", "webgpu"), asked])
+    finally:
+        other.close()
+    loaded = next(answer for answer in answers if answer["type"] == "weights")
+    print(f"largest difference: {loaded['difference']:.1e}")
+    assert loaded["isUsable"]
+    assert len(episodes_of(answers)) == 2

@@ -61,7 +61,9 @@ def test_two_tabs_feed_a_run_and_every_game_reaches_the_trainer_once(
     assert lent.trainer.withdrawn == set()
 
 
-@pytest.mark.parametrize(("size", "colours"), [(WIDE, "light"), (PHONE, "dark")])
+@pytest.mark.parametrize(
+    ("size", "colours"), [(WIDE, "light"), pytest.param(PHONE, "dark", marks=pytest.mark.long)]
+)
 def test_the_pages_of_lending_fit_their_window_and_are_accessible(
     lent: LentServer, browser: "Browser", size: tuple[int, int], colours: str
 ) -> None:
@@ -80,6 +82,7 @@ def test_the_pages_of_lending_fit_their_window_and_are_accessible(
             assert accessibility_faults(page) == [], name
 
 
+@pytest.mark.long
 def test_the_community_counts_games_and_an_operator_pauses_and_revokes(
     lent: LentServer, browser: "Browser", page: "Page"
 ) -> None:

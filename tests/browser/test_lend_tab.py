@@ -76,6 +76,7 @@ def phase(page: "Page") -> str:
     return page.locator(".lend-phase").inner_text()
 
 
+@pytest.mark.long
 def test_games_of_a_tab_reach_the_gateway_and_are_those_that_were_asked_for(
     page: "Page", gateway: SmallGateway
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_closed_tab_loses_no_finished_game_and_nothing_counts_twice(
         until(lambda: "0 to be sent" in page.locator(".figures").first.inner_text())
 
 
+@pytest.mark.long
 def test_a_tab_closed_in_the_middle_plays_the_rest_of_its_games_when_it_comes_back(
     browser: "Browser", gateway: SmallGateway
 ) -> None:
@@ -149,6 +151,7 @@ def test_lost_connections_are_made_again_and_resent_games_are_harmless(
     assert gateway.num_received > len(gateway.games)
 
 
+@pytest.mark.long
 def test_a_frozen_tab_continues_where_it_was(page: "Page", gateway: SmallGateway) -> None:
     start(page, gateway)
     until(lambda: len(gateway.games) >= 4, PATIENCE_S)
@@ -160,6 +163,7 @@ def test_a_frozen_tab_continues_where_it_was(page: "Page", gateway: SmallGateway
     until(lambda: len(gateway.games) >= num_before + 8, PATIENCE_S)
 
 
+@pytest.mark.long
 def test_pause_and_stop_end_the_games_and_start_continues(
     page: "Page", gateway: SmallGateway
 ) -> None:
@@ -188,6 +192,7 @@ def test_a_tab_whose_signatures_differ_is_told_so_and_does_not_try_again(
     assert len(gateway.ready) == 1
 
 
+@pytest.mark.long
 def test_weights_whose_hash_differs_are_refused_by_name(
     page: "Page", gateway: SmallGateway
 ) -> None:
@@ -227,6 +232,7 @@ def test_nothing_is_played_before_consent(page: "Page", gateway: SmallGateway) -
     assert sign_up.is_enabled()
 
 
+@pytest.mark.long
 def test_a_second_tab_of_the_same_browser_is_told_that_another_lends(
     page: "Page", gateway: SmallGateway
 ) -> None:

@@ -97,6 +97,24 @@ test("an episode replays to its end, and undo steps back through the game", () =
   }
 });
 
+test("the first game can be watched while it is played", () => {
+  for (const { name } of core.games()) {
+    const game = core.game(name);
+    const settings = { num_simulations: 4, cache_bytes: 0 };
+    const selfPlay = game.selfPlay({ settings, evaluator: "hash", gamesPerGroup: 2, seed: 3 });
+    const seen = new Set();
+    for (let turn = 0; turn < 6; ++turn) {
+      const position = game.fromText(selfPlay.watchedPosition());
+      assert.equal(position.toText(), selfPlay.watchedPosition());
+      seen.add(position.toText());
+      position.free();
+      selfPlay.run(1);
+    }
+    assert.ok(seen.size > 1, name);
+    selfPlay.free();
+  }
+});
+
 test("damaged and foreign episodes are refused in words", () => {
   const { episodes } = play(core.game("connect4"), { num_simulations: 4 }, "hash", 1, 8);
   const [episode] = episodes;

@@ -1,6 +1,6 @@
 // What a lent tab needs beside a browser: ids of episodes, pauses between tries, duty cycles, messages.
 import { describe, expect, it } from "vitest";
-import { firstMessage } from "../src/lend/client";
+import { firstMessage } from "../src/lend/outbox";
 import { pauseMs } from "../src/lend/connection";
 import { episodeId } from "../src/lend/episode";
 import { decodeMessage, encodeMessage, idText, whole } from "../src/lend/messages";

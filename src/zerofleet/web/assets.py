@@ -1,8 +1,9 @@
 """The pages: files that the build has put into assets/, served as they are.
 
 Names of scripts and styles contain a hash of their content, so browsers may keep them for good. A
-file with .br or .gz beside it is served compressed to a browser that takes it. Every path without a
-dot is a page: the same index.html, which chooses by the path.
+file with .br or .gz beside it is served compressed to a browser that takes it. Large ones, such as
+WebAssembly and weights, are read from the disk when they are asked for. Every path without a dot is
+a page: the same index.html, which chooses by the path.
 """
 
 import mimetypes
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 FOLDER = Path(__file__).parent / "assets"
 INDEX = "index.html"
@@ -27,6 +28,8 @@ TYPES = {
 }
 FOREVER = "public, max-age=31536000, immutable"
 ALWAYS_ASK = "no-cache"
+MAX_KEPT_BYTES = 1 << 20
+"""Of a file that is kept in memory."""
 
 MISSING = """<!doctype html>
 <html lang="en">
@@ -42,12 +45,22 @@ installs it from PyPI, and says what failed. A wheel has them inside.</p>
 
 @dataclass(frozen=True)
 class File:
-    """A file in memory, with its compressed forms."""
+    """A file with its compressed forms: bytes, or the path of what is large."""
 
-    body: bytes
+    body: bytes | Path
     kind: str
     cache: str
-    encoded: Mapping[str, bytes]
+    encoded: Mapping[str, bytes | Path]
+
+    def respond(self, encoding: str | None) -> Response:
+        headers = {"cache-control": self.cache, "vary": "accept-encoding"}
+        body = self.body
+        if encoding is not None:
+            headers["content-encoding"] = encoding
+            body = self.encoded[encoding]
+        if isinstance(body, Path):
+            return FileResponse(body, 200, headers, self.kind)
+        return Response(body, 200, headers, self.kind)
 
 
 class Assets:
@@ -72,13 +85,8 @@ class Assets:
                 return HTMLResponse(MISSING, 503, {"cache-control": ALWAYS_ASK})
         if file is None:
             return missing(request)
-        headers = {"cache-control": file.cache, "vary": "accept-encoding"}
         accepted = [each.strip() for each in request.headers.get("accept-encoding", "").split(",")]
-        for encoding, body in file.encoded.items():
-            if encoding in accepted:
-                headers["content-encoding"] = encoding
-                return Response(body, 200, headers, file.kind)
-        return Response(file.body, 200, headers, file.kind)
+        return file.respond(next((each for each in file.encoded if each in accepted), None))
 
 
 def missing(request: Request) -> Response:
@@ -94,11 +102,15 @@ def read_files(folder: Path) -> dict[str, File]:
             continue
         name = path.relative_to(folder).as_posix()
         encoded = {
-            encoding: beside.read_bytes()
+            encoding: body_of(beside)
             for encoding, ending in ENCODINGS.items()
             if (beside := path.with_name(path.name + ending)).is_file()
         }
         kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
         cache = FOREVER if name.startswith(HASHED) else ALWAYS_ASK
-        found[name] = File(path.read_bytes(), kind or "application/octet-stream", cache, encoded)
+        found[name] = File(body_of(path), kind or "application/octet-stream", cache, encoded)
     return found
+
+
+def body_of(path: Path) -> bytes | Path:
+    return path if path.stat().st_size > MAX_KEPT_BYTES else path.read_bytes()

@@ -1,26 +1,16 @@
 // Lends this browser: talks with the gateway, gives games to the players, keeps what they finish until the gateway has
 // it on disk. It runs in a Web Worker, since a hidden tab's own timers are slowed down.
-//
-// Finished games go to the store first and are sent from there, one message at a time; a game is forgotten only when
-// the gateway has accepted or refused it by its id. So nothing finished is lost, and a resend is harmless.
 import { moduleName } from "../core/core.js";
 import { Connection, type Listener } from "./connection";
 import { episodeId } from "./episode";
 import { floatsOf, type Backend } from "./inference";
-import {
-  MAX_EPISODES,
-  PROTOCOL,
-  idText,
-  whole,
-  type FromGateway,
-  type FromTab,
-  type PlayGames,
-  type WeightsUpdate,
-} from "./messages";
+import { PROTOCOL, idText, type FromGateway, type FromTab, type PlayGames, type Whole } from "./messages";
+import { Outbox } from "./outbox";
 import type { Duty, FromPlayer, Watched } from "./player";
 import { Player, type Task } from "./player_handle";
 import { hasWebGpu } from "./power";
-import { LendStore, type KeptWeights, type OpenAssignment, type WaitingGame } from "./store";
+import { LendStore, type OpenAssignment, type WaitingGame } from "./store";
+import { Unreachable, WeightsOfRun } from "./weights";
 
 export interface LendChoice {
   duty: Duty;
@@ -81,9 +71,6 @@ export const NOTHING: LendState = {
   watched: null,
 };
 
-/** An answer to games must come within this time, else the connection is dead. */
-const ANSWER_MS = 60_000;
-const MAX_SENT_BYTES = 1 << 20;
 /** Refusals that waiting does not cure. */
 const FINAL_CODES = new Set(["protocol", "quarantined", "revoked", "signature", "wrong_token"]);
 /** Before weights that could not be fetched are asked for again. */
@@ -97,24 +84,28 @@ export class LendClient implements Listener {
   private device = new Uint8Array(16);
   private signatures: Record<string, string> = {};
   private features = { simd: false, threads: false, webgpu: false };
-  private readonly weights = new Map<string, Promise<KeptWeights>>();
-  private readonly updates = new Map<string, WeightsUpdate>();
   private readonly open = new Map<string, OpenAssignment>();
   private tasks: Task[] = [];
-  private sent = new Set<string>();
-  private isSending = false;
   private isGreeted = false;
-  private answerTimer: ReturnType<typeof setTimeout> | undefined;
   private isPaused = false;
   private isEnded = false;
-  /** Changes of the store happen one after another. */
-  private storing: Promise<void> = Promise.resolve();
+  private readonly weights: WeightsOfRun;
+  private readonly outbox: Outbox;
 
   private constructor(
     private readonly start: LendStart,
     private readonly store: LendStore,
     private readonly tell: (state: LendState) => void,
-  ) {}
+  ) {
+    this.outbox = new Outbox(store, {
+      send: (message) => this.connection?.send(message) ?? false,
+      lostAnswer: () => this.connection?.again(),
+      counted: (counts) => this.show(counts),
+      failed: (error) => this.fail(error),
+    });
+    const serverUrl = start.socketUrl.replace(/^ws/, "http");
+    this.weights = new WeightsOfRun(serverUrl, start.token, (kept) => this.outbox.change(() => store.putWeights(kept)));
+  }
 
   static async begin(start: LendStart, tell: (state: LendState) => void): Promise<LendClient> {
     const client = new LendClient(start, await LendStore.open(), tell);
@@ -164,8 +155,7 @@ export class LendClient implements Listener {
         await this.store.forgetAssignment(assignment.key);
         continue;
       }
-      this.updates.set(String(kept.update.version), kept.update);
-      this.weights.set(String(kept.update.version), Promise.resolve(kept));
+      this.weights.put(kept);
       this.take(assignment);
     }
     this.dispatch();
@@ -191,7 +181,7 @@ export class LendClient implements Listener {
 
   async stop(): Promise<void> {
     this.end("stopped", "");
-    await this.storing;
+    await this.outbox.finished();
     this.store.close();
   }
 
@@ -202,7 +192,7 @@ export class LendClient implements Listener {
   private end(phase: Phase, note: string): void {
     if (this.isEnded) return;
     this.isEnded = true;
-    clearTimeout(this.answerTimer);
+    this.outbox.close();
     this.connection?.end();
     for (const player of this.players) player.end();
     this.state = { ...this.state, phase, note, watched: null };
@@ -248,12 +238,12 @@ export class LendClient implements Listener {
 
   opened(): void {
     this.isGreeted = false;
-    this.forgetSent();
+    this.outbox.close();
   }
 
   lost(retryMs: number): void {
     this.isGreeted = false;
-    this.forgetSent();
+    this.outbox.close();
     const seconds = Math.max(1, Math.round(retryMs / 1000));
     this.show({ phase: "connecting", note: `The server does not answer. Next try in ${seconds} s.` });
   }
@@ -267,31 +257,29 @@ export class LendClient implements Listener {
     if (!this.isGreeted) {
       this.isGreeted = true;
       this.show({ phase: "waiting", note: this.isPaused ? this.state.note : "" });
-      this.send();
+      this.outbox.open();
     }
     switch (message.type) {
       case "WEIGHTS_UPDATE":
-        this.updates.set(String(message.version), message);
+        this.weights.name(message);
         break;
       case "PLAY_GAMES":
         this.given(message);
         break;
       case "GAMES_ACCEPTED":
-        this.answered(new Set(message.ids.map(([worker, sequence]) => idText(worker, sequence))), true);
+        this.outbox.answered(textsOf(message.ids), true);
         break;
-      case "GAMES_REFUSED": {
-        const ids = message.ids.map(([worker, sequence]) => idText(worker, sequence));
+      case "GAMES_REFUSED":
         this.show({ note: `Games were refused: ${message.reason}` });
-        this.answered(new Set(ids.length > 0 ? ids : this.sent), false);
+        this.outbox.answered(textsOf(message.ids), false);
         break;
-      }
       case "PAUSE":
         this.show({ note: message.reason });
         break;
       case "DRAIN":
         this.show({ note: message.reason });
         break;
-      case "PLAY_MATCH":
+      case "PLAY_MATCH": // a match that nobody plays expires at the gateway
         break;
     }
   }
@@ -303,7 +291,7 @@ export class LendClient implements Listener {
     if (this.open.has(key)) return;
     const deadlineMs = Date.now() + 1000 * message.deadline_s;
     const assignment: OpenAssignment = { key, given: message, deadlineMs, played: [] };
-    this.keep(() => this.store.putAssignment(assignment));
+    this.outbox.change(() => this.store.putAssignment(assignment));
     this.take(assignment);
     this.show({ note: this.isPaused ? this.state.note : "" });
     this.dispatch();
@@ -352,7 +340,7 @@ export class LendClient implements Listener {
   private drop(key: string): void {
     this.open.delete(key);
     this.tasks = this.tasks.filter((task) => task.key !== key);
-    this.keep(() => this.store.forgetAssignment(key));
+    this.outbox.change(() => this.store.forgetAssignment(key));
   }
 
   private async playOn(player: Player, task: Task): Promise<void> {
@@ -360,7 +348,8 @@ export class LendClient implements Listener {
     const { given } = assignment;
     const version = String(given.version);
     if (player.version !== version) {
-      const kept = await this.weightsOf(version).catch((error: unknown) => {
+      const needed = [...this.open.values()].map((each) => each.given.version);
+      const kept = await this.weights.of(given.version, needed).catch((error: unknown) => {
         if (!(error instanceof Unreachable)) throw error;
         this.show({ note: error.message });
         return null;
@@ -421,35 +410,6 @@ export class LendClient implements Listener {
     this.dispatch();
   }
 
-  private weightsOf(version: string): Promise<KeptWeights> {
-    const known = this.weights.get(version);
-    if (known !== undefined) return known;
-    const update = this.updates.get(version);
-    if (update === undefined) throw new Error(`the gateway names weights ${version}, but not where they are`);
-    const loading = this.fetchWeights(update);
-    for (const old of this.weights.keys()) {
-      if (![...this.open.values()].some(({ given }) => String(given.version) === old)) this.weights.delete(old);
-    }
-    this.weights.set(version, loading);
-    loading.catch(() => this.weights.delete(version));
-    return loading;
-  }
-
-  private async fetchWeights(update: WeightsUpdate): Promise<KeptWeights> {
-    const address = new URL(update.url, this.start.socketUrl.replace(/^ws/, "http"));
-    const onnx = await fetchBytes(address.href, this.start.token).catch((error: unknown) => {
-      throw new Unreachable(`weights ${update.version} could not be loaded: ${error}`);
-    });
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", onnx));
-    const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    if (sha256 !== update.sha256) {
-      throw new Error(`weights ${update.version} refused: sha256 is ${sha256}, expected ${update.sha256}`);
-    }
-    const kept = { update, onnx };
-    this.keep(() => this.store.putWeights(kept));
-    return kept;
-  }
-
   // ---- finished games
 
   private played(message: FromPlayer, index: number): void {
@@ -501,11 +461,7 @@ export class LendClient implements Listener {
       });
       player.owed = { simulations: 0, inferences: 0, inferenceSeconds: 0, wallSeconds: 0 };
       const kept = assignment && { ...assignment, played: [...assignment.played] };
-      this.keep(async () => {
-        await this.store.addGames(games, kept);
-        this.show({ numWaiting: await this.store.numWaiting() });
-        this.send();
-      });
+      this.outbox.add(games, kept);
     }
     if (assignment !== null && assignment.played.length >= Number(assignment.given.count)) this.drop(key);
     if (message.isEnd) {
@@ -513,82 +469,12 @@ export class LendClient implements Listener {
       this.dispatch();
     }
   }
-
-  /** Sends the oldest stored games of one assignment, unless earlier ones still wait for their answer. */
-  private send(): void {
-    if (this.isSending || this.sent.size > 0 || !this.isGreeted || this.isEnded) return;
-    this.isSending = true;
-    this.keep(async () => {
-      const oldest = await this.store.waitingGames(MAX_EPISODES);
-      this.isSending = false;
-      const games = firstMessage(oldest);
-      if (games.length === 0 || !this.isGreeted || this.sent.size > 0) return;
-      const sum = (of: (game: WaitingGame) => number) => games.reduce((total, game) => total + of(game), 0);
-      const isSent = this.connection?.send({
-        type: "GAMES_COMPLETE",
-        assignment: games[0]!.assignment,
-        episodes: games.map(({ bytes }) => bytes),
-        stats: {
-          simulations: whole(sum((game) => game.simulations)),
-          inferences: whole(sum((game) => game.inferences)),
-          wall_s: sum((game) => game.wallSeconds),
-          inference_s: sum((game) => game.inferenceSeconds),
-        },
-      });
-      if (!isSent) return;
-      this.sent = new Set(games.map(({ id }) => id));
-      this.answerTimer = setTimeout(() => this.connection?.again(), ANSWER_MS);
-    });
-  }
-
-  private answered(ids: ReadonlySet<string>, isAccepted: boolean): void {
-    const numNew = [...ids].filter((id) => this.sent.delete(id)).length;
-    this.keep(async () => {
-      await this.store.forgetGames(ids);
-      const numWaiting = await this.store.numWaiting();
-      const { numAccepted, numRefused } = this.state;
-      this.show(
-        isAccepted
-          ? { numWaiting, numAccepted: numAccepted + numNew }
-          : { numWaiting, numRefused: numRefused + numNew },
-      );
-      this.send();
-    });
-    if (this.sent.size === 0) clearTimeout(this.answerTimer);
-  }
-
-  private forgetSent(): void {
-    this.sent.clear();
-    clearTimeout(this.answerTimer);
-  }
-
-  /** Changes the store after all changes before. */
-  private keep(change: () => Promise<void>): void {
-    this.storing = this.storing.then(change).catch((error: unknown) => this.fail(error));
-  }
-}
-
-class Unreachable extends Error {}
-
-async function fetchBytes(address: string, token: string): Promise<Uint8Array<ArrayBuffer>> {
-  const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-  return new Uint8Array(await answer.arrayBuffer());
 }
 
 function isLate(assignment: OpenAssignment): boolean {
   return Date.now() >= assignment.deadlineMs;
 }
 
-/** The first games that fit into one message: of one assignment, within its bounds. */
-export function firstMessage(oldest: readonly WaitingGame[]): WaitingGame[] {
-  const games: WaitingGame[] = [];
-  let numBytes = 0;
-  for (const game of oldest) {
-    numBytes += game.bytes.length;
-    const isFull = games.length > 0 && numBytes > MAX_SENT_BYTES;
-    if (isFull || String(game.assignment) !== String(oldest[0]!.assignment)) break;
-    games.push(game);
-  }
-  return games;
+function textsOf(ids: readonly [Whole, Whole][]): string[] {
+  return ids.map(([worker, sequence]) => idText(worker, sequence));
 }
