@@ -305,6 +305,37 @@ def plays_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plays:
     return Plays(games, Searches(games), SavedGames(games))
 
 
+def test_a_medium_agent_plays_the_win_that_the_solver_proves(post: Post) -> None:
+    """X makes two open threes with h8; four playouts do not see that it wins."""
+    moves = ["i8", "a1", "j8", "a15", "h9", "o1", "h10", "o15"]
+    agent = {**QUICK_AGENT, "difficulty": "medium"}
+    play = start(post, "gomoku", agent, HUMAN, moves=moves)
+    assert play["seats"][0]["difficulty"] == "medium"
+    played = post(f"/plays/{play['id']}/agent")
+    game = zf.games.get("gomoku")
+    after = game.from_text(" ".join([*moves, played["turns"][-1]["text"]]))
+    assert zf.solve.value(after) == [0.0, 0.0, 1.0]
+
+
+def test_who_does_not_search_takes_no_difficulty(api: httpx.Client) -> None:
+    for seat in (
+        {"player": "human"},
+        {"player": "random"},
+        {"player": "best", "num_simulations": 0},
+    ):
+        seats = [{**seat, "difficulty": "hard"}, HUMAN]
+        refused = api.post("/plays", json={"game": "gomoku", "seats": seats})
+        assert refused.is_client_error
+        assert "takes no difficulty" in refused.text
+
+
+def test_a_hard_agent_has_a_larger_budget_within_the_bounds(post: Post) -> None:
+    for num_simulations, wanted in ((10, 40), (19_000, 20_000)):
+        agent = {"player": "playout", "num_simulations": num_simulations, "difficulty": "hard"}
+        play = start(post, "connect4", HUMAN, agent)
+        assert play["seats"][1]["num_simulations"] == wanted
+
+
 def test_games_in_play_are_bounded_in_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

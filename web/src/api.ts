@@ -2226,6 +2226,12 @@ export interface components {
              * @description Instead of num_simulations.
              */
             seconds?: number | null;
+            /**
+             * Difficulty
+             * @description Of a player that searches: medium asks the game's solver, hard also has a larger budget.
+             *     Default: easy.
+             */
+            difficulty?: ("easy" | "medium" | "hard") | null;
         };
         /** SeatAnswer */
         SeatAnswer: {
@@ -2240,6 +2246,11 @@ export interface components {
             num_simulations: number | null;
             /** Seconds */
             seconds: number | null;
+            /**
+             * Difficulty
+             * @description None where it was not asked for: easy.
+             */
+            difficulty: ("easy" | "medium" | "hard") | null;
         };
         /**
          * SignUp

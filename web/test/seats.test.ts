@@ -17,7 +17,7 @@ function turn(player: Turn["player"], text: string, ply: number, numActions = 1)
 }
 
 function play(change: Partial<Play>): Play {
-  const seat = { num_simulations: null, seconds: null };
+  const seat = { num_simulations: null, seconds: null, difficulty: null };
   return {
     id: "a",
     game: "connect4",

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from zerofleet.arena.players import Difficulty
 from zerofleet.config import MAX_SEED
 from zerofleet.web.schema import Answer, Mover, Options, Outcome, Ply, Step
 
@@ -233,6 +234,9 @@ class Seat(Request):
     """0: the network's policy without search. Default: the player's own."""
     seconds: NumSeconds | None = None
     """Instead of num_simulations."""
+    difficulty: Difficulty | None = None
+    """Of a player that searches: medium asks the game's solver, hard also has a larger budget.
+    Default: easy."""
 
 
 class PlayRequest(Request):
@@ -262,6 +266,8 @@ class SeatAnswer(Answer):
     title: str
     num_simulations: int | None
     seconds: float | None
+    difficulty: Difficulty | None
+    """None where it was not asked for: easy."""
 
 
 class LegalAction(Answer):

@@ -265,9 +265,11 @@ class Plays:
         if seat.player == HUMAN:
             if seat.num_simulations is not None or seat.seconds is not None:
                 raise Unsupported("a human does not search, so it takes no budget")
+            if seat.difficulty is not None:
+                raise Unsupported("a human does not search, so it takes no difficulty")
             return None
         text = self._games.pinned(game, seat.player)
-        return Strength.of(text, seat.num_simulations, seat.seconds)
+        return Strength.of(text, seat.num_simulations, seat.seconds, seat.difficulty)
 
     def _take_turn(self, play: Play) -> None:
         player = play.position.to_move
@@ -363,10 +365,13 @@ def answer_of(play: Play) -> PlayAnswer:
 
 def seat_answer(strength: Strength | None) -> SeatAnswer:
     if strength is None:
-        return SeatAnswer(player=HUMAN, title="You", num_simulations=None, seconds=None)
+        return SeatAnswer(
+            player=HUMAN, title="You", num_simulations=None, seconds=None, difficulty=None
+        )
     return SeatAnswer(
         player=strength.text,
         title=player_title(strength.text),
         num_simulations=strength.num_simulations,
         seconds=strength.seconds,
+        difficulty=strength.difficulty,
     )

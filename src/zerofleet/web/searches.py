@@ -19,8 +19,10 @@ from typing import TypeVar
 from zerofleet._core import CHANCE
 from zerofleet.arena.player import Player
 from zerofleet.arena.players import (
+    HARD_BUDGET,
     NUM_PLAYOUTS,
     NUM_SIMULATIONS,
+    Difficulty,
     SearchText,
     load_evaluator,
     player_maker,
@@ -35,6 +37,7 @@ from zerofleet.web.errors import busy
 from zerofleet.web.games import Games, player_title
 from zerofleet.web.play_schema import (
     MAX_SECONDS,
+    MAX_SIMULATIONS,
     AnalysedAction,
     AnalysisAnswer,
     AnalysisRequest,
@@ -59,26 +62,45 @@ class Strength:
     text: str
     num_simulations: int | None
     seconds: float | None
+    difficulty: Difficulty | None = None
 
     @property
     def searches(self) -> bool:
         return SearchText.of(self.text) is not None
 
+    @property
+    def asks_solver(self) -> bool:
+        return self.difficulty in ("medium", "hard")
+
     @staticmethod
-    def of(text: str, num_simulations: int | None, seconds: float | None) -> "Strength":
-        """With the player's default where no budget is given."""
+    def of(
+        text: str,
+        num_simulations: int | None,
+        seconds: float | None,
+        difficulty: Difficulty | None = None,
+    ) -> "Strength":
+        """With the player's default where no budget is given; hard has more, within all bounds."""
         named = SearchText.of(text)
         if num_simulations is not None and seconds is not None:
             raise BadText("give num_simulations or seconds, not both")
         if named is None:
             if num_simulations is not None or seconds is not None:
                 raise Unsupported(f"player {text!r} does not search, so it takes no budget")
+            if difficulty is not None:
+                raise Unsupported(f"player {text!r} does not search, so it takes no difficulty")
             return Strength(text, None, None)
         if num_simulations is None and seconds is None:
             num_simulations = NUM_PLAYOUTS if text == "playout" else NUM_SIMULATIONS
         if num_simulations == 0 and text == "playout":
             raise BadText("player 'playout': num_simulations must be at least 1")
-        return Strength(text, num_simulations, seconds)
+        if num_simulations == 0 and difficulty is not None:
+            raise BadText("num_simulations 0 does not search, so it takes no difficulty")
+        if difficulty == "hard":
+            if num_simulations is not None:
+                num_simulations = min(num_simulations * HARD_BUDGET, MAX_SIMULATIONS)
+            if seconds is not None:
+                seconds = min(seconds * HARD_BUDGET, MAX_SECONDS)
+        return Strength(text, num_simulations, seconds, difficulty)
 
 
 class Searches:
@@ -148,6 +170,7 @@ class Searches:
             "puct",
             strength.seconds,
             max_bytes=MAX_TREE_BYTES,
+            use_endgame_solver=strength.asks_solver and position.game.has_solver,
         )
         end_s = time.monotonic() + MAX_SECONDS
         while not running.finished:

@@ -1,4 +1,4 @@
-// Choosing an agent: shipped weights, a run at any step, a baseline; and how long it may think.
+// Choosing an agent: shipped weights, a run at any step, a baseline; how long it may think, and how hard it is.
 import { Choice, Field, Select } from "../parts/controls";
 import { count } from "../parts/format";
 import type { components } from "../api";
@@ -6,6 +6,7 @@ import type { PlayerLine } from "./seats";
 
 type Seat = components["schemas"]["Seat"];
 type Budget = "default" | "simulations" | "seconds";
+type Difficulty = NonNullable<Seat["difficulty"]>;
 
 export interface Chosen {
   readonly player: string;
@@ -13,24 +14,36 @@ export interface Chosen {
   readonly step: string;
   readonly budget: Budget;
   readonly amount: string;
+  readonly difficulty: Difficulty;
 }
 
 const KINDS = { weights: "Shipped weights", run: "Runs", baseline: "Baselines" } as const;
+const DIFFICULTIES: readonly { value: Difficulty; text: string }[] = [
+  { value: "easy", text: "Easy" },
+  { value: "medium", text: "Medium" },
+  { value: "hard", text: "Hard" },
+];
 const MAX_SIMULATIONS = 20_000;
 const MAX_SECONDS = 20;
 
 /** The first opponent to propose: players come strongest kinds first. */
 export function strongest(players: readonly PlayerLine[] | null): Chosen | null {
   const first = players?.[0];
-  return first ? { player: first.text, step: "", budget: "default", amount: "" } : null;
+  return first ? usually(first.text) : null;
 }
 
-export function seatOf({ player, step, budget, amount }: Chosen): Seat {
+/** A player as it is proposed. */
+function usually(player: string): Chosen {
+  return { player, step: "", budget: "default", amount: "", difficulty: "easy" };
+}
+
+export function seatOf({ player, step, budget, amount, difficulty }: Chosen): Seat {
   const named = step ? `${player}@${step}` : player;
   const value = Number(amount);
-  if (budget === "simulations" && amount !== "") return { player: named, num_simulations: Math.round(value) };
-  if (budget === "seconds" && amount !== "") return { player: named, seconds: value };
-  return { player: named };
+  const asked = difficulty === "easy" ? {} : { difficulty };
+  if (budget === "simulations" && amount !== "") return { player: named, num_simulations: Math.round(value), ...asked };
+  if (budget === "seconds" && amount !== "") return { player: named, seconds: value, ...asked };
+  return { player: named, ...asked };
 }
 
 interface PlayerFieldsProps {
@@ -52,7 +65,7 @@ export function PlayerFields({ label, players, chosen, onChange }: PlayerFieldsP
           label={label}
           value={chosen.player}
           options={players.map(({ text, title, kind }) => ({ value: text, text: title, group: KINDS[kind] }))}
-          onChange={(player) => onChange({ player, step: "", budget: "default", amount: "" })}
+          onChange={(player) => onChange(usually(player))}
         />
         {line.steps.length > 0 && (
           <Select
@@ -68,6 +81,12 @@ export function PlayerFields({ label, players, chosen, onChange }: PlayerFieldsP
       </div>
       {line.searches && (
         <div class="setup-row setup-strength">
+          <Choice
+            label={`Difficulty of ${label}`}
+            value={chosen.difficulty}
+            options={DIFFICULTIES}
+            onChange={(difficulty) => set({ difficulty })}
+          />
           <Choice
             label={`Strength of ${label}`}
             value={chosen.budget}
