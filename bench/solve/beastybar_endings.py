@@ -1,13 +1,15 @@
 """Endings of Beasty Bar: cost of the solver, errors of play against it, and what it gains.
 
     .venv/bin/python bench/solve/beastybar_endings.py times
-    .venv/bin/python bench/solve/beastybar_endings.py decisions --games 1000
+    .venv/bin/python bench/solve/beastybar_endings.py decisions --games 100
     .venv/bin/python bench/solve/beastybar_endings.py match prove,solver prove --games 2000
+    .venv/bin/python bench/solve/beastybar_endings.py match prove,solver prove --evaluator best
 
 `times` compares the solver with plain full search, and counts how many endings a stored table would
-know. `decisions` judges the shipped weights in the endings of their own games: by how much a
-decision lowers the exact value. `match` plays one kind of search against another, same deals, seats
-swapped. A search is `prove`, `prove,solver`, or `bare`: without proofs.
+know. `decisions` judges the shipped weights in the endings of their own games, which their policy
+plays: by how much a decision lowers the exact value. `match` plays one kind of search against
+another at equal simulations, same deals, seats swapped. A search is `prove`, `prove,solver`, or
+`bare`: without proofs. Times are of the process's CPUs.
 """
 
 import argparse
@@ -35,6 +37,7 @@ SEARCHES = {
     "prove,solver": {"prove": True, "use_endgame_solver": True},
 }
 SCORINGS = ("points", "animals")
+SOLVER = zf.solve.BeastyBarSolver()
 
 
 def interval(values):
@@ -125,7 +128,7 @@ def measure_times(arguments):
 
 
 class Side:
-    """A kind of search with the shipped weights, and the time it took."""
+    """A kind of search, and the time it took."""
 
     def __init__(self, name, evaluator, num_simulations):
         self.name = name
@@ -133,18 +136,33 @@ class Side:
         self._evaluator, self._num_simulations = evaluator, num_simulations
 
     def choose(self, positions, seeds):
-        start = time.perf_counter()
+        start = time.process_time()
         settings = SEARCHES[self.name]
         results = search_many(positions, self._evaluator, self._num_simulations, seeds, **settings)
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - start
         self.num_decisions += len(positions)
         return [result.best_action for result in results]
 
 
-def play_games(game, sides_of_games, first_deal, see=None):
-    """Plays games in lockstep; game i is dealt by first_deal + i // 2, and sides_of_games[i] play
-    it. Gives the rewards of player 0."""
-    positions = [game.new_position(first_deal + i // 2) for i in range(len(sides_of_games))]
+class Policy:
+    """Plays the likeliest action of a network."""
+
+    def __init__(self, evaluator):
+        self._evaluator = evaluator
+
+    def choose(self, positions, seeds):
+        rows_BN = np.stack([position.observe(position.to_move) for position in positions])
+        logits_BA, _ = self._evaluator(rows_BN)
+        return [
+            max(position.legal_actions(), key=lambda action: logits_A[action])
+            for position, logits_A in zip(positions, logits_BA, strict=True)
+        ]
+
+
+def play_games(game, sides_of_games, deals, see=None):
+    """Plays games in lockstep, each with its two sides and its deal. Gives the rewards of player
+    0."""
+    positions = [game.new_position(deal) for deal in deals]
     ply = 0
     while any(position.to_move != zf.OVER for position in positions):
         by_side = defaultdict(list)
@@ -172,17 +190,19 @@ def shipped(game, device):
 
 def measure_match(arguments):
     game = zf.games.get("beastybar")
-    evaluator = shipped(game, arguments.device)
+    evaluator = "playout" if arguments.evaluator == "playout" else shipped(game, arguments.device)
     first, second = (Side(name, evaluator, arguments.sims) for name in arguments.sides)
     scores = []
     for at, count in batches(arguments.games, arguments.at_once):
         seats = [((first, second), (second, first))[i % 2] for i in range(count)]
-        rewards = play_games(game, seats, 10_000_000 + at)
+        deals = [10_000_000 + (at + i) // 2 for i in range(count)]
+        rewards = play_games(game, seats, deals)
         to_first = [reward if i % 2 == 0 else -reward for i, reward in enumerate(rewards)]
         scores += [(a + b) / 4 + 0.5 for a, b in zip(to_first[::2], to_first[1::2], strict=True)]
         mean, half = interval(scores)
         print(f"{2 * len(scores)} games: {100 * mean:.2f} % ± {100 * half:.2f}", flush=True)
     return {
+        "evaluator": arguments.evaluator,
         "sims": arguments.sims,
         "games": 2 * len(scores),
         "sides": arguments.sides,
@@ -209,14 +229,14 @@ def measure_decisions(arguments):
             if position.nothing_hidden and len(position.legal_actions()) > 1:
                 endings.append(position.copy())
 
-        side = Side("bare", evaluator, arguments.sims)
+        side = Policy(evaluator)
         for at, count in batches(arguments.games, arguments.at_once):
-            play_games(game, [(side, side)] * count, 20_000_000 + at, see)
+            play_games(game, [(side, side)] * count, range(at, at + count), see)
         scores = [dict(SOLVER.score_actions(ending)) for ending in endings]
         signs = [{a: np.sign(score) for a, score in each.items()} for each in scores]
         deciding = [len(set(each.values())) > 1 for each in signs]
         seeds = list(range(len(endings)))
-        choices = {"policy alone": policy_choices(evaluator, endings)}
+        choices = {"policy alone": side.choose(endings, seeds)}
         for name in SEARCHES:
             each = Side(name, evaluator, arguments.sims)
             choices[f"{name}, {arguments.sims} simulations"] = [
@@ -245,18 +265,6 @@ def measure_decisions(arguments):
     return found
 
 
-SOLVER = zf.solve.BeastyBarSolver()
-
-
-def policy_choices(evaluator, positions):
-    rows_BN = np.stack([position.observe(position.to_move) for position in positions])
-    logits_BA, _ = evaluator(rows_BN)
-    return [
-        max(position.legal_actions(), key=lambda action: logits_A[action])
-        for position, logits_A in zip(positions, logits_BA, strict=True)
-    ]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="auto")
@@ -267,6 +275,7 @@ def main():
     times.add_argument("--plain", type=int, default=20, help="endings that plain search plays out")
     match = verbs.add_parser("match")
     match.add_argument("sides", nargs=2, choices=SEARCHES)
+    match.add_argument("--evaluator", choices=["playout", "best"], default="playout")
     decisions = verbs.add_parser("decisions")
     for each in (match, decisions):
         each.add_argument("--games", type=int, default=1000)
