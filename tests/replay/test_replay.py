@@ -126,3 +126,19 @@ def test_solved_values_of_a_game_without_a_solver_are_refused(tmp_path):
     config = ReplayConfig(use_solved_values=True)
     with pytest.raises(zf.errors.Unsupported, match=r"replay\.use_solved_values: connect4 has no"):
         Replay(tmp_path, game, config, seed=1)
+
+
+def test_solved_values_are_in_the_rows_only_by_setting_and_after_a_restart_too(tmp_path, play):
+    game, episodes = play("beastybar", 4)
+    data = [episode.encode() for episode in episodes]
+    num_solved = sum(
+        2 * position.nothing_hidden
+        for episode in episodes
+        for position in episode.positions(game)[:-1]
+    )
+    for use in (False, True):
+        config = CONFIG.model_copy(update={"capacity_rows": 1000, "use_solved_values": use})
+        for arriving in (data, []):
+            with closing(Replay(tmp_path / str(use), game, config, seed=1)) as replay:
+                replay.accept(arriving)
+                assert replay.buffer.rows_C["is_solved"].sum() == (num_solved if use else 0)
