@@ -31,7 +31,8 @@ def bench(
 
     gpu: inference, self-play and training on a CUDA GPU; --list names the measurements.
 
-    solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s.
+    solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s; solve beastybar:
+    endings.
 
     train: where the time of a training run goes, for each game.
 

@@ -1,9 +1,9 @@
 """Endings of Beasty Bar: cost of the solver, errors of play against it, and what it gains.
 
-    .venv/bin/python bench/solve/beastybar_endings.py times
-    .venv/bin/python bench/solve/beastybar_endings.py decisions --games 100
-    .venv/bin/python bench/solve/beastybar_endings.py match prove,solver prove --games 2000
-    .venv/bin/python bench/solve/beastybar_endings.py match prove,solver prove --evaluator best
+    zerofleet bench solve beastybar times
+    zerofleet bench solve beastybar decisions --games 100
+    zerofleet bench solve beastybar match prove,solver prove --games 2000
+    zerofleet bench solve beastybar match prove,solver prove --evaluator best
 
 `times` compares the solver with plain full search, and counts how many endings a stored table would
 know. `decisions` judges the shipped weights in the endings of their own games, which their policy
@@ -286,7 +286,7 @@ def main():
     found = measure[arguments.verb](arguments)
     print(found)
     if not arguments.no_record:
-        command = shlex.join(["bench/solve/beastybar_endings.py", *sys.argv[1:]])
+        command = shlex.join(["zerofleet", "bench", "solve", "beastybar", *sys.argv[1:]])
         record(f"beastybar-endings-{arguments.verb}", command, found)
 
 
