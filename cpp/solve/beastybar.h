@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "games/beastybar.h"
@@ -57,9 +59,11 @@ class BeastyBarSolver final : public LeafSolver<BeastyBar> {
         return score == 0 ? 0 : num_left(position) + 1 - std::abs(score);
     }
 
+    // Says that the game ends when all cards are played, at the latest: roots are scored exactly,
+    // and leaves below hidden cards, of which there are many, prove nothing above them.
     std::optional<ProvenValue> solve_leaf(const BeastyBar& position) override {
         if (!solves(position)) return {};
-        return proven(position, score_to_move(position));
+        return proven(position, value_to_move(position));
     }
     ProvenRoot solve_root(const BeastyBar& position) override {
         ProvenRoot root;
