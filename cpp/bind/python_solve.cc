@@ -72,6 +72,7 @@ void bind_solve(nb::module_& m) {
     bind_connect4(m);
     bind_beastybar_solver(m);
     bind_solve_gomoku(m);
+    bind_solve_backgammon(m);
 }
 
 }  // namespace zf

@@ -12,5 +12,6 @@ inline void check_signals() {
 }
 
 void bind_solve_gomoku(nanobind::module_& m);
+void bind_solve_backgammon(nanobind::module_& m);
 
 }  // namespace zf

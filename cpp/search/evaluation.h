@@ -147,7 +147,19 @@ class RootOutcomes {
     void begin(int num_outcomes, size_t num_edges, const float* evaluated) {
         num_outcomes_ = num_outcomes;
         sums_.assign(num_edges * num_outcomes, 0);
+        proven_.clear();
         std::copy_n(evaluated, num_outcomes, evaluated_);
+    }
+    // The distribution of an edge that a solver proved.
+    void prove(uint32_t edge, const float* outcomes) {
+        if (proven_.empty()) proven_.assign(sums_.size(), 0);
+        std::copy_n(outcomes, num_outcomes_, &proven_[edge * num_outcomes_]);
+    }
+    // False if none was proved.
+    bool proven(uint32_t edge, float* outcomes) const {
+        if (proven_.empty()) return false;
+        std::copy_n(&proven_[edge * num_outcomes_], num_outcomes_, outcomes);
+        return std::any_of(outcomes, outcomes + num_outcomes_, [](float p) { return p > 0; });
     }
     void add(uint32_t edge, const float* outcomes) {
         for (int i = 0; i < num_outcomes_; ++i) sums_[edge * num_outcomes_ + i] += outcomes[i];
@@ -164,7 +176,8 @@ class RootOutcomes {
 
   private:
     int num_outcomes_ = 0;
-    std::vector<double> sums_;  // [edges, outcomes]
+    std::vector<double> sums_;   // [edges, outcomes]
+    std::vector<float> proven_;  // [edges, outcomes], zeros where none is; empty without any
     float evaluated_[kMaxOutcomes] = {};
 };
 

@@ -150,7 +150,7 @@ void SearchRoot::report_value(const Tree& tree, const OutcomeTable& table, float
         if (share == 0) continue;
         value += share * values_[number];
         if (edge.solved) {
-            table.with_mean(values_[number], found);
+            if (!outcomes_.proven(at, found)) table.with_mean(values_[number], found);
         } else if (!outcomes_.mean_of(at, found)) {
             continue;  // all visits are of a reused tree or still in flight
         }

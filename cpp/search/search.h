@@ -237,6 +237,7 @@ class Search {
             const float exact = outcomes_.mean(value.outcomes_to_move);
             set_solved(tree_.edge(tree_.node(root_node_), at), sign(Mover(player_)) * exact,
                        value.plies_to_end);
+            root_.outcomes().prove(at, value.outcomes_to_move);
             best = std::max(best, exact);
         }
         if (!proven.decided) return;
@@ -354,7 +355,11 @@ class Search {
         simulation.node = nodes_.find_child(tree_, edge, simulation.position);
         if (simulation.node == kNoIndex) {
             const auto known = ask_solver_at_leaf(simulation);
-            if (known && proves) set_solved(edge, simulation.value_first_player, 1 + *known);
+            if (known && proves) {
+                set_solved(edge, simulation.value_first_player, 1 + *known);
+                if (simulation.path.size() == 1)
+                    root_.outcomes().prove(chosen, simulation.outcomes_player);
+            }
             return known.has_value();
         }
         // Below a node where something is hidden the child is solved, but not the edge.

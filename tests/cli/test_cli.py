@@ -143,7 +143,7 @@ def test_the_help_of_train_names_the_presets(capsys: pytest.CaptureFixture[str],
     assert set(preset_names(game)) <= words
 
 
-@pytest.mark.parametrize("verb", ["games", "check", "show", "analyse"])
+@pytest.mark.parametrize("verb", ["games", "check", "show", "analyse", "solve"])
 def test_the_help_of_each_verb_has_an_example_that_runs(
     capsys: pytest.CaptureFixture[str], verb: str
 ) -> None:

@@ -10,7 +10,7 @@
     file:PATH                 weights in a safetensors file with its manifest beside it
     gnubg-0, gnubg-1, gnubg-2 GNU Backgammon at that many plies
     gomocup:PATH              an engine that speaks the Gomocup protocol
-    solver                    plays perfectly; Connect Four
+    solver                    plays perfectly; Connect Four and hypergammon
 
 playout, best, run: and file: take options after commas: sims=N (simulations per move) or seconds=S
 (time per move, one game at a time), root=puct or root=gumbel, and difficulty=easy, medium or hard:
@@ -38,6 +38,7 @@ from zerofleet.games import Game, get
 from zerofleet.infer.load import MAX_DIGITS, MAX_SHOWN, load_named, weights_named
 from zerofleet.runs.folder import BEST
 from zerofleet.search import CoreEvaluatorName, RootName
+from zerofleet.solve import refuse_unsolved
 from zerofleet.weights import find_best
 from zerofleet.weights.spec import NetworkSpec, refuse_mismatch
 
@@ -68,9 +69,6 @@ SETTINGS = (
     *(f"difficulty={each}" for each in DIFFICULTIES),
 )
 """Options of a search besides its budget."""
-
-PERFECT = ("connect4",)
-"""Games of which the solver knows every position."""
 
 Maker = Callable[[], Player]
 
@@ -310,10 +308,7 @@ def seconds_of(text: str, value: str) -> float:
 
 
 def solver_maker(game: Game) -> Maker:
-    if game.name not in PERFECT:
-        raise Unsupported(
-            f"there is no perfect player of {game!r}; the solver plays {', '.join(PERFECT)}"
-        )
+    refuse_unsolved(game)
     return SolverPlayer
 
 

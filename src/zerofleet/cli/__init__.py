@@ -40,6 +40,7 @@ from zerofleet.cli.report import report
 from zerofleet.cli.review import review
 from zerofleet.cli.runs import runs
 from zerofleet.cli.show import show
+from zerofleet.cli.solve import solve
 from zerofleet.cli.sweep import sweep
 from zerofleet.cli.train import train
 from zerofleet.cli.trainer import trainer
@@ -102,6 +103,7 @@ for verb in (
     queue,
     monitor,
     validate,
+    solve,
 ):
     app.command()(with_plugins(verb) if verb in USE_NETWORKS else verb)
 # Arguments after the name of a benchmark belong to the benchmark, --help too.

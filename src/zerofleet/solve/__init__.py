@@ -4,15 +4,20 @@ zf.solve.value(zf.games.get("connect4").from_text("44444222"))   # [0.0, 1.0, 0.
 """
 
 from zerofleet._core import BeastyBarSolver, Connect4Solver, GomokuSolver
+from zerofleet.solve.backgammon import BearoffRolls, bearoff_rolls, bearoff_win_estimate
 from zerofleet.solve.gomoku import threats, verify_threats
-from zerofleet.solve.values import best_actions, plies_to_end, value
+from zerofleet.solve.values import best_actions, plies_to_end, refuse_unsolved, value
 
 __all__ = [
+    "BearoffRolls",
     "BeastyBarSolver",
     "Connect4Solver",
     "GomokuSolver",
+    "bearoff_rolls",
+    "bearoff_win_estimate",
     "best_actions",
     "plies_to_end",
+    "refuse_unsolved",
     "threats",
     "value",
     "verify_threats",

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from threading import local
 from typing import Protocol
 
-from zerofleet._core import OVER, Connect4Solver, Position
-from zerofleet.errors import IllegalAction
+from zerofleet._core import OVER, Connect4Solver, Game, Position
+from zerofleet.errors import IllegalAction, Unsupported
+from zerofleet.solve import backgammon
 from zerofleet.solve.beastybar import BeastyBarValues
 from zerofleet.solve.gomoku import GomokuValues
 
@@ -60,13 +61,30 @@ class Connect4Values:
 
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
+    "backgammon": backgammon.BackgammonTables,
     "beastybar": BeastyBarValues,
     "connect4": Connect4Values,
     "gomoku": GomokuValues,
 }
 """By the name of the game."""
 
+PERFECT = "connect4 and hypergammon (backgammon with checkers=1, 2 or 3)"
+
 _made = local()
+
+
+def refuse_unsolved(game: Game) -> None:
+    """Raises unless every position of the game can be solved."""
+    if game.name == "connect4":
+        return
+    checkers = backgammon.checkers_of(game) if game.name == "backgammon" else None
+    if checkers is None or checkers == backgammon.STANDARD:
+        raise Unsupported(f"there is no perfect player of {game!r}; the solver plays {PERFECT}")
+    if not backgammon.require_table(checkers):
+        raise Unsupported(
+            f"hypergammon with {checkers} checkers is not solved yet; solve it, which takes "
+            f"minutes: zerofleet solve backgammon --option checkers={checkers}"
+        )
 
 
 def solver_of(position: Position) -> Solver | None:
