@@ -19,9 +19,10 @@ def solve(
 ) -> None:
     """Build the tables of a game's solver.
 
-    They are kept in the cache folder. Backgammon: the bear-off tables; with --option checkers=1, 2 or 3 the whole game (hypergammon).
-    Three checkers take minutes and about 250 MB, on disk and in memory; the others take seconds and
-    are built on first use too. Ctrl-C stops it, and nothing is kept.
+    They are kept in the cache folder. Backgammon: the bear-off tables; with --option checkers=1, 2
+    or 3 the whole game (hypergammon). Three checkers take minutes and about 250 MB, on disk and in
+    memory; the others take seconds and are built on first use too. Ctrl-C stops it, and nothing is
+    kept.
 
     Example: zerofleet solve backgammon --option checkers=2
     """
