@@ -140,6 +140,7 @@ inline std::string result_json(const RootResult& result) {
     json.key("depth").value(result.depth);
     json.key("num_bytes").value(result.num_bytes);
     json.key("solved").value(result.solved);
+    json.key("plies_to_end").value(result.plies_to_end);
     json.key("memory_full").value(result.memory_full);
     return json.close('}').take();
 }

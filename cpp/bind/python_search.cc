@@ -166,6 +166,8 @@ void bind_search(nb::module_& m) {
         .def_ro("depth", &RootResult::depth)
         .def_ro("num_bytes", &RootResult::num_bytes)
         .def_ro("solved", &RootResult::solved)
+        .def_ro("plies_to_end", &RootResult::plies_to_end,
+                "Where solved: of the shortest proven win or the longest loss; 0: not counted.")
         .def_ro("memory_full", &RootResult::memory_full);
 
     nb::class_<PySearchBatch>(m, "SearchBatch",

@@ -42,6 +42,8 @@ void SearchRoot::report(const Tree& tree, const OutcomeTable& table, float large
         total += float(visits_[i]);
     }
     result.solved = node.solved;
+    const uint8_t plies = node.solved ? proof_plies(tree, node) : 0;
+    if (plies < kMaxProofPlies) result.plies_to_end = plies;
     read_proofs(tree);
     if (options_.root == RootKind::gumbel && node.kind == NodeKind::decision) {
         choose_by_gumbel(tree, result);

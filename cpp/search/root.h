@@ -26,8 +26,10 @@ struct RootResult {
     uint32_t num_simulations = 0;
     uint32_t depth = 0;
     uint64_t num_bytes = 0;
-    bool solved = false;       // value_to_move is exact
-    bool memory_full = false;  // ended early: max_bytes reached
+    bool solved = false;        // value_to_move is exact
+    uint32_t plies_to_end = 0;  // where solved: of the shortest proven win or the longest loss; 0
+                                // where not counted
+    bool memory_full = false;   // ended early: max_bytes reached
 };
 
 class SearchRoot {

@@ -118,7 +118,7 @@ def test_hint_and_thoughts_say_what_a_search_found(tmp_path: Path) -> None:
     # c3 wins too, by two threats at once: which comes first depends on the seed.
     loaded = "tictactoe --load almost.txt --against playout-200 --seed 1"
     ran = played(loaded, "hint", folder=tmp_path)
-    assert re.search(r"hint: value for you \+1\.00, proven .*\n  c1 ", ran.stdout)
+    assert re.search(r"hint: value for you \+1\.00, proven: wins in 1 ply .*\n  c1 ", ran.stdout)
     ran = played(
         "connect4 --against playout-50 --seat first", "thoughts", "4", "thoughts", folder=tmp_path
     )

@@ -192,7 +192,7 @@ def test_an_analysis_reads_as_a_table_with_the_best_action_first() -> None:
     text = str(zf.search.analyse(CONNECT4.from_text("121212"), num_simulations=200))
     summary, header, best, *_, line = text.splitlines()
     assert summary.startswith("value_to_move +1.000 (200 simulations, depth ")
-    assert summary.endswith(", proven)")
+    assert summary.endswith(", proven: wins in 1 ply)")
     assert header.split() == ["action", "visits", "policy", "value", "prior"]
     assert best.split()[0] == "1"
     assert line == "line: 1"
@@ -459,3 +459,36 @@ def test_a_gumbel_root_plans_no_more_simulations_than_fit_into_memory() -> None:
     position = zf.games.get("connect4").new_position()
     with pytest.raises(BadText, match="at most 16777216 simulations, got 4000000000"):
         zf.search.analyse(position, "uniform", 4_000_000_000, root="gumbel")
+
+
+@pytest.mark.parametrize(
+    ("columns", "proof", "plies"),
+    [
+        ("121212", "wins in 1 ply", 1),  # three in column 1, and a free cell above them
+        ("44444422", "wins in 3 plies", 3),  # three in a row with two open ends
+        ("444444223", "loses in 2 plies", 2),  # the same after the middle one
+    ],
+)
+def test_a_proof_says_who_wins_and_when(columns: str, proof: str, plies: int) -> None:
+    found = zf.search.analyse(CONNECT4.from_text(columns), num_simulations=500)
+    assert found.proof() == proof
+    assert found.plies_to_end == plies
+    assert found.to_json(top=1)["proof"] == proof
+
+
+def test_without_a_proof_nothing_is_said_and_where_dice_decide_no_plies() -> None:
+    opened = zf.search.analyse(CONNECT4.new_position(), num_simulations=20)
+    assert (opened.proof(), opened.plies_to_end) == (None, None)
+    game = zf.games.get("backgammon", checkers=1)
+    rolled = zf.search.analyse(game.new_position(), num_simulations=50, use_endgame_solver=True)
+    assert (rolled.proof(), rolled.plies_to_end) == ("exact value", None)
+
+
+def test_a_solver_proves_what_the_search_cannot_reach() -> None:
+    columns = "444442222113"  # twelve discs
+    position = CONNECT4.from_text(columns)
+    found = zf.search.analyse(position, num_simulations=50, use_endgame_solver=True)
+    assert found.solved
+    assert not zf.search.analyse(position, num_simulations=50).solved
+    assert found.plies_to_end in (zf.solve.plies_to_end(position), None)
+    assert found.best_action in (zf.solve.best_actions(position) or [])

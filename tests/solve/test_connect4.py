@@ -140,3 +140,17 @@ def test_the_solver_wins_as_soon_as_it_can_and_loses_as_late_as_it_can() -> None
 def test_a_game_without_a_perfect_player_says_which_have_one() -> None:
     with pytest.raises(Unsupported, match=r"no perfect player of .*gomoku.*connect4"):
         zf.arena.player("gomoku", "solver")
+
+
+def test_a_search_that_asks_the_solver_plays_and_reports_its_scores() -> None:
+    game = zf.games.get("connect4")
+    for entry in scored():
+        if len(entry["moves"]) < QUICK_DISCS:
+            continue
+        position = game.from_text(entry["moves"])
+        found = zf.search.analyse(position, num_simulations=4, use_endgame_solver=True)
+        assert found.solved, entry
+        assert found.value_to_move == sign_of_best(entry), entry
+        if found.value_to_move != 0:
+            assert found.plies_to_end == entry["rem"], entry
+            assert found.best_action in JUDGE.best_columns(position), entry

@@ -695,6 +695,14 @@ export interface components {
             depth: number;
             /** Is Solved */
             is_solved: boolean;
+            /**
+             * Proof
+             * @description What is proven for the player to move: `wins in 7 plies`, `draws`, or `exact value` where the
+             *     dice decide; None where the value is open.
+             */
+            proof: string | null;
+            /** Plies To End */
+            plies_to_end: number | null;
         };
         /**
          * AnalysisRequest

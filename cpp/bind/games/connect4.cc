@@ -2,9 +2,10 @@
 
 #include "bind/game_of.h"
 #include "bind/registry.h"
+#include "solve/connect4_leaf.h"
 
 namespace zf {
 
-GameEntry connect4_entry() { return game_entry<Connect4>(); }
+GameEntry connect4_entry() { return game_entry<Connect4, make_connect4_solver>(); }
 
 }  // namespace zf

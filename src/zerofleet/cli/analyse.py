@@ -76,7 +76,8 @@ def analyse(
     position = position_of(game, text, seed)
     with analysing_player(game, player, num_simulations, seconds) as analysing:
         print(position, end="", flush=True)
-        analysis = analysing.analyse(position, seed)
+        # What a person looks at is exact wherever it can be.
+        (analysis,) = analysing.analyse_many([position], [seed], use_endgame_solver=game.has_solver)
     print(analysis.summary())
     header = ("action", "visits", "policy", "value", "prior")
     rows = analysis.rows()

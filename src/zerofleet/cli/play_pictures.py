@@ -124,7 +124,7 @@ def standing_text(analysis: Analysis, who: str) -> str:
         for name, chance in analysis.outcomes_to_move.items()
         if chance >= MIN_CHANCE_SHOWN
     )
-    proven = ", proven" if analysis.solved else ""
+    proven = f", proven: {analysis.proof()}" if analysis.solved else ""
     return (
         f"value for {who} {analysis.value_to_move:+.2f}{proven} ({chances}; "
         f"{analysis.num_simulations:,} simulations)"

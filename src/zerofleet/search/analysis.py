@@ -6,6 +6,8 @@ from zerofleet._core import CHANCE, Position, RootResult
 from zerofleet.errors import IllegalAction
 
 MOVES_SHOWN = 10
+CERTAIN = 1 - 1e-6
+"""A probability above is that of a certain outcome; the rest is the rounding of floats."""
 DIGITS = 6
 """Decimal digits in JSON: the precision of a float32."""
 
@@ -43,6 +45,9 @@ class Analysis:
     """Memory of the tree."""
     solved: bool
     """Whether value_to_move is proven."""
+    plies_to_end: int | None
+    """To the end of a game proven won or lost: by the shortest win found, or the longest loss. None
+    where it is open, drawn or up to the dice."""
     memory_full: bool
     """Whether the search ended early because max_bytes was reached."""
     _best_action: int = field(repr=False)
@@ -75,6 +80,7 @@ class Analysis:
             num_simulations=result.num_simulations,
             num_bytes=result.num_bytes,
             solved=result.solved,
+            plies_to_end=plies_to_end(position, result),
             memory_full=result.memory_full,
             _best_action=result.best_action,
         )
@@ -127,6 +133,8 @@ class Analysis:
             "num_simulations": self.num_simulations,
             "depth": self.depth,
             "solved": self.solved,
+            "proof": self.proof(),
+            "plies_to_end": self.plies_to_end,
             "memory_full": self.memory_full,
         }
 
@@ -134,10 +142,25 @@ class Analysis:
         """One line: value, simulations and depth."""
         notes = [f"{self.num_simulations} simulations", f"depth {self.depth}"]
         if self.solved:
-            notes.append("proven")
+            notes.append(f"proven: {self.proof()}")
         if self.memory_full:
             notes.append("ended early: memory full")
         return f"value_to_move {self.value_to_move:+.3f} ({', '.join(notes)})"
+
+    def proof(self) -> str | None:
+        """What is proven for the player to move: `wins in 7 plies`, `draws`, `loses`, or `exact
+        value` where the dice decide. None without a proof."""
+        if not self.solved:
+            return None
+        certain = [name for name, chance in self.outcomes_to_move.items() if chance > CERTAIN]
+        if not certain:
+            return "exact value"
+        rewards = {outcome.name: outcome.reward for outcome in self.position.game.outcomes}
+        reward = rewards[certain[0]]
+        verb = "wins" if reward > 0 else "loses" if reward < 0 else "draws"
+        if self.plies_to_end is None:
+            return verb
+        return f"{verb} in {self.plies_to_end} {'ply' if self.plies_to_end == 1 else 'plies'}"
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Action, visits, policy, value and prior of each action as text, best first."""
@@ -165,6 +188,13 @@ class Analysis:
         if len(self.visits) > MOVES_SHOWN:
             lines.append(f"… {len(self.visits) - MOVES_SHOWN} more")
         return "\n".join([self.summary(), *lines, f"line: {self.line_text()}"])
+
+
+def plies_to_end(position: Position, result: RootResult) -> int | None:
+    """How long a proven game lasts; None where that is not known, or not of interest."""
+    if position.game.num_chance_outcomes > 0 or result.value_to_move == 0:
+        return None
+    return result.plies_to_end or None
 
 
 def rounded(number: float | None) -> float | None:

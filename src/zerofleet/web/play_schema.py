@@ -221,6 +221,10 @@ class AnalysisAnswer(Answer):
     num_simulations: int
     depth: int
     is_solved: bool
+    proof: str | None
+    """What is proven for the player to move: `wins in 7 plies`, `draws`, or `exact value` where the
+    dice decide; None where the value is open."""
+    plies_to_end: int | None
 
 
 # ---- play

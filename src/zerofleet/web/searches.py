@@ -132,7 +132,7 @@ class Searches:
                 f"player {text!r} does not search, so it cannot analyse; players that search: "
                 "playout, best, run:NAME"
             )
-        found = await self.run(lambda: self.search(position, strength))
+        found = await self.run(lambda: self.search(position, strength, asks_solver=True))
         return analysis_answer(found, text)
 
     async def run(self, work: Callable[[], Result]) -> Result:
@@ -159,8 +159,10 @@ class Searches:
         with self._player(position.game, strength) as player:
             return player.choose(position, seed)
 
-    def search(self, position: Position, strength: Strength, seed: int = 1) -> Analysis:
-        """A search within all bounds."""
+    def search(
+        self, position: Position, strength: Strength, seed: int = 1, asks_solver: bool = False
+    ) -> Analysis:
+        """A search within all bounds. One that asks the solver does so where the game has one."""
         evaluator = self._evaluator(position.game, strength.text)
         running = RunningSearch(
             [position],
@@ -170,7 +172,7 @@ class Searches:
             "puct",
             strength.seconds,
             max_bytes=MAX_TREE_BYTES,
-            use_endgame_solver=strength.asks_solver and position.game.has_solver,
+            use_endgame_solver=(asks_solver or strength.asks_solver) and position.game.has_solver,
         )
         end_s = time.monotonic() + MAX_SECONDS
         while not running.finished:
@@ -237,4 +239,6 @@ def analysis_answer(found: Analysis, player: str) -> AnalysisAnswer:
         num_simulations=found.num_simulations,
         depth=found.depth,
         is_solved=found.solved,
+        proof=found.proof(),
+        plies_to_end=found.plies_to_end,
     )

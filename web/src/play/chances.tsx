@@ -124,7 +124,8 @@ export function Thoughts({ analysis, textOf, played = null }: ThoughtsProps) {
       </table>
       <p class="thoughts-note">
         {count(analysis.num_simulations)} simulations by {analysis.player_title}
-        {analysis.is_solved ? "; the value is proven" : `, depth ${analysis.depth}`}. Values are for the player to move.
+        {analysis.proof ? `; proven: ${analysis.proof}` : `, depth ${analysis.depth}`}. Values are for the player to
+        move.
       </p>
       {analysis.principal_variation.length > 1 && (
         <p class="thoughts-line">
