@@ -10,8 +10,8 @@ viewers: a run trains, with its dashboard, on one core. In every other leg, in t
 on, off, people watch it: each loads the run page's data and then listens to its live connection.
 Their processes are on another core. Throughput is that of the run's own counters, per second, and
 per second of processor time of the training process, which holds the server too; and there is the
-share of that time that serving takes, by the times of its threads. Other programs on the machine
-change the first, hardly the second, and not the third.
+share of the core that serving takes, by the times of its threads. Other programs on the machine
+change the first, and the second where they leave training little; they do not change the third.
 """
 
 import argparse
@@ -193,8 +193,8 @@ def thread_times(pid):
 
 
 def add_serving_shares(legs):
-    """The share of each leg's processor time that is not of the threads which play and train: those
-    that are busy without viewers. Other programs on the machine do not change it."""
+    """The share of one core, over each leg, that goes to others than the threads which play and
+    train: those that are busy without viewers. Other programs on the machine do not change it."""
     unwatched = [each["threads_s"] for each in legs if not each["num_viewers"]]
     total_s = sum(each["all"] for each in unwatched)
     used_s = Counter()
@@ -204,7 +204,7 @@ def add_serving_shares(legs):
     for each in legs:
         threads_s = each.pop("threads_s")
         busy_s = sum(threads_s.get(name, 0.0) for name in busy)
-        each["serving_share"] = 1 - busy_s / threads_s["all"]
+        each["serving_share"] = (threads_s["all"] - busy_s) / (each["end"] - each["start"])
 
 
 def added_share(legs):
@@ -266,8 +266,8 @@ def measure_viewers(game, num_viewers, num_legs, leg_s):
         names = [(name, p) for name in COUNTERS for p in per]
         shown = ", ".join(f"{each[f'{name}_per_{p}']:,.0f} {name}/{p}" for name, p in names)
         print(
-            f"  {each['num_viewers']:4} viewers: {shown}, {each['serving_share']:.1%} for serving, "
-            f"{each['messages']:,} messages"
+            f"  {each['num_viewers']:4} viewers: {shown}, {each['serving_share']:.1%} of a core "
+            f"for serving, {each['messages']:,} messages"
         )
     names = [f"{name}_per_{per}" for name in COUNTERS for per in ("s", "cpu_s")]
     found = {name: compared(legs, name) for name in names}
@@ -280,8 +280,8 @@ def measure_viewers(game, num_viewers, num_legs, leg_s):
     added = added_share(legs)
     low, high = added["interval"]
     print(
-        f"processor time that {num_viewers} viewers take from training: {added['added']:.2%} "
-        f"({low:.2%} to {high:.2%}); goal at most {1 - MIN_RATIO:.0%}"
+        f"{num_viewers} viewers take {added['added']:.2%} ({low:.2%} to {high:.2%}) of the core "
+        f"on which the run trains; goal at most {1 - MIN_RATIO:.0%}"
     )
     return {
         "game": game,
