@@ -16,10 +16,12 @@ PATIENCE_S = 120
 
 @pytest.mark.long
 @needs_redis
-def test_a_notice_drains_a_worker_and_no_game_is_lost(
-    tmp_path: Path, redis_server: RedisServer
-) -> None:
-    with metadata_server() as metadata, Fleet(tmp_path, redis_server) as fleet:
+def test_a_notice_drains_a_worker_and_no_game_is_lost(tmp_path: Path) -> None:
+    with (
+        metadata_server() as metadata,
+        RedisServer(tmp_path) as redis,
+        Fleet(tmp_path, redis) as fleet,
+    ):
         fleet.trainer()
         worker = fleet.worker("a", options=["--finish-games"])
         fleet.wait_for(lambda: len(fleet.logged()) > 50, "games")
