@@ -131,10 +131,14 @@ def test_a_sweep_trains_each_run_once_and_judges_it_by_gate(
     assert "verdict" not in baseline
     assert other["verdict"] in ("accepted", "rejected", "undecided")
     assert "run:s-1,sims=8 against run:s-0,sims=8" in other["text"]
-    before = {path: path.stat().st_mtime for path in (tmp_path / "runs").rglob("*.safetensors")}
-    assert before
+    weights = {
+        path: path.read_bytes() for path in (tmp_path / "runs").glob("*/weights/*.safetensors")
+    }
+    assert len(weights) > 2
     again = ran_in(tmp_path, *sweep, **runs)
     assert again.returncode == 0, again.stderr
     assert json.loads((tmp_path / "out.json").read_text())[1]["text"] == other["text"]
-    after = {path: path.stat().st_mtime for path in (tmp_path / "runs").rglob("*.safetensors")}
-    assert after == before  # nothing was trained again
+    after = {
+        path: path.read_bytes() for path in (tmp_path / "runs").glob("*/weights/*.safetensors")
+    }
+    assert after == weights  # nothing was trained again
