@@ -32,7 +32,7 @@ def bench(
     gpu: inference, self-play and training on a CUDA GPU; --list names the measurements.
 
     solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s; solve beastybar:
-    endings.
+    endings; solve backgammon: the shipped weights on solved bear-offs.
 
     train: where the time of a training run goes, for each game.
 
