@@ -242,7 +242,7 @@ def test_a_fleet_of_containers_trains(buildah, tmp_path):
         eventually(lambda: redis.is_well(ports["redis"]), redis)
         health = {name: ["--health-port", str(ports[name])] for name in ("trainer", "worker")}
         home = "/var/lib/zerofleet"
-        game = ["tictactoe", "--run", "ttt", "--preset", "fast", "--steps", "100", *settings]
+        game = ["tictactoe", "--run", "ttt", "--preset", "fast", "--minutes", "3", *settings]
         trainer = start("trainer", [*game, *health["trainer"]], {runs: home})
         worker = start("worker", ["--run", "ttt", *health["worker"]], {spool: home})
         eventually(lambda: worker.is_well(ports["worker"]), trainer, worker)
@@ -262,7 +262,7 @@ def test_a_fleet_of_containers_trains(buildah, tmp_path):
         cookie = {"Cookie": "zerofleet-token=only-of-this-test-dash"}
         with urllib.request.urlopen(urllib.request.Request(url, headers=cookie)) as answer:
             assert "ttt" in answer.read().decode()
-    assert "reached stop.steps 100" in trainer.log.read_text()
+    assert "reached stop.minutes" in trainer.log.read_text()
     assert any((runs / "runs" / "ttt" / "checkpoints").glob("*.safetensors"))
     assert "games played" in worker.log.read_text()
     for log in tmp_path.glob("*.log"):
