@@ -15,14 +15,14 @@ class Connect4LeafSolver final : public LeafSolver<Connect4> {
     std::optional<ProvenValue> solve_leaf(const Connect4& position) override {
         const std::string columns = position.to_text();
         if (columns.size() < kLeafDiscs) return {};
-        return proven(columns.size(), shared().score_to_move(columns));
+        return proven(columns.size(), solver().score_to_move(columns));
     }
     ProvenRoot solve_root(const Connect4& position) override {
         ProvenRoot root;
         const std::string columns = position.to_text();
         if (columns.size() < kRootDiscs) return root;
         root.decided = true;
-        const std::vector<int> scores = shared().scores_to_move(columns);
+        const std::vector<int> scores = solver().scores_to_move(columns);
         for (int column = 0; column < Connect4Solver::kColumns; ++column)
             if (scores[column] != Connect4Solver::kFull)
                 root.actions.push_back({Action(column), proven(columns.size(), scores[column])});
@@ -30,10 +30,10 @@ class Connect4LeafSolver final : public LeafSolver<Connect4> {
     }
 
   private:
-    // One table per thread, whatever the number of searches: what is found out stays true.
-    static Connect4Solver& shared() {
-        static thread_local Connect4Solver solver({}, 20);
-        return solver;
+    // Made on first use: its table takes 8 MiB.
+    Connect4Solver& solver() {
+        if (!solver_) solver_.emplace(std::function<void()>(), 20);
+        return *solver_;
     }
     static ProvenValue proven(size_t num_discs, int score_to_move) {
         ProvenValue value;
@@ -41,6 +41,8 @@ class Connect4LeafSolver final : public LeafSolver<Connect4> {
         value.plies_to_end = uint32_t(Connect4Solver::plies_to_end(int(num_discs), score_to_move));
         return value;
     }
+
+    std::optional<Connect4Solver> solver_;
 };
 
 inline std::unique_ptr<LeafSolver<Connect4>> make_connect4_solver(const Connect4::Options&) {

@@ -39,10 +39,7 @@ int32_t append(const GomokuProof& from, GomokuProof& to) {
 
 GomokuSolver::GomokuSolver(const Gomoku::Options& options, const GomokuEffort& effort,
                            int table_bits, std::function<void()> poll)
-    : effort_(effort),
-      num_cells_(options.size * options.size),
-      threats_(options, table_bits, poll),
-      endgame_(options, table_bits, poll) {}
+    : effort_(effort), threats_(options, table_bits, poll), endgame_(options, table_bits, poll) {}
 
 std::optional<ProvenValue> GomokuSolver::solve_leaf(const Gomoku& position) {
     const int empty = num_empty(position);

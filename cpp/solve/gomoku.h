@@ -69,7 +69,6 @@ class GomokuSolver final : public LeafSolver<Gomoku> {
                           const GomokuLimits& limits, GomokuProof& proof);
 
     GomokuEffort effort_;
-    int num_cells_;
     GomokuThreats threats_;
     GomokuEndgame endgame_;
     Action win_ = 0;  // of the last proven_win
