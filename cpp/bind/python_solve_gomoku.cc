@@ -5,6 +5,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <optional>
+
 #include "bind/python_game.h"
 #include "bind/python_solve.h"
 #include "solve/gomoku.h"
@@ -23,14 +26,30 @@ constexpr int kTableBits = 20;
 class PyGomokuSolver {
   public:
     explicit PyGomokuSolver(const PyGame& game)
-        : options_(options_of(game)), solver_(options_, kEffort, kTableBits, &check_signals) {}
+        : options_(options_of(game)), solver_(options_, kEffort, kTableBits, [this] {
+              check_signals();
+              if (deadline_ && Clock::now() >= *deadline_) throw TimeIsUp{};
+          }) {}
+
+    PyGomokuSolver(const PyGomokuSolver&) = delete;
+    PyGomokuSolver& operator=(const PyGomokuSolver&) = delete;
 
     std::optional<std::vector<int>> threats(const PyPosition& position, uint64_t max_nodes,
                                             double max_seconds) {
         const Gomoku core = core_of(position);
         const nb::gil_scoped_release unlocked;
-        const auto line =
-            solver_.threats(core, {.max_nodes = max_nodes, .max_seconds = max_seconds});
+        if (max_seconds > 0)
+            deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(max_seconds));
+        std::vector<Action> line;
+        try {
+            line = solver_.threats(core, {.max_nodes = max_nodes});
+        } catch (const TimeIsUp&) {
+        } catch (...) {
+            deadline_.reset();
+            throw;
+        }
+        deadline_.reset();
         if (line.empty()) return {};
         return std::vector<int>(line.begin(), line.end());
     }
@@ -90,8 +109,12 @@ class PyGomokuSolver {
         return value_or_raise(Gomoku::from_text(options, position.core->to_text()));
     }
 
+    using Clock = std::chrono::steady_clock;
+    struct TimeIsUp {};  // ends a search from its poll: the core knows no clock
+
     Gomoku::Options options_;
     GomokuSolver solver_;
+    std::optional<Clock::time_point> deadline_;
 };
 
 }  // namespace

@@ -46,12 +46,6 @@ void GomokuThreats::begin(const Gomoku& position, const GomokuLimits& limits) {
     lines_.set(position);
     proof_ = {};
     last_node_ = last_of_fours_ = num_nodes_ + limits.max_nodes;
-    has_deadline_ = limits.max_seconds > 0;
-    out_of_time_ = false;
-    if (has_deadline_)
-        deadline_ = std::chrono::steady_clock::now() +
-                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                        std::chrono::duration<double>(limits.max_seconds));
 }
 
 int32_t GomokuThreats::deepen(int attacker, const GomokuLimits& limits) {
@@ -64,15 +58,10 @@ int32_t GomokuThreats::deepen(int attacker, const GomokuLimits& limits) {
     return found;
 }
 
-bool GomokuThreats::spent() { return num_nodes_ >= last_node_ || out_of_time_; }
-
 // False where the bound is reached.
 bool GomokuThreats::count_node() {
     if (spent() || num_nodes_ >= last_of_fours_) return false;
-    if (++num_nodes_ % kNodesPerPoll == 0) {
-        if (poll_) poll_();
-        if (has_deadline_ && std::chrono::steady_clock::now() >= deadline_) out_of_time_ = true;
-    }
+    if (++num_nodes_ % kNodesPerPoll == 0 && poll_) poll_();
     return true;
 }
 

@@ -11,7 +11,6 @@
 // The search only proposes proofs; gomoku_proof.h verifies them.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -25,7 +24,6 @@ namespace zf {
 // Bounds of one search; what is reached first ends it.
 struct GomokuLimits {
     uint64_t max_nodes = 1'000'000;  // stones placed by the attacker
-    double max_seconds = 0;          // 0: no bound
     int max_depth = 20;              // 0: fours only; a three takes 2, a four among threes 1
 };
 
@@ -75,7 +73,7 @@ class GomokuThreats {
     void find_zone(int attacker, int32_t node, Cells& zone);
     void add_zone_of(int attacker, int32_t node, Cells& zone);
 
-    bool spent();
+    bool spent() const { return num_nodes_ >= last_node_; }
     bool count_node();
     // Whether searches of this position failed at this depth or deeper.
     bool known_to_fail(int attacker, int depth) const;
@@ -94,8 +92,6 @@ class GomokuThreats {
     std::vector<uint32_t> marks_;  // by cell; equal to mark_: seen
     uint32_t mark_ = 0;
     uint64_t num_nodes_ = 0, last_node_ = 0, last_of_fours_ = 0;
-    std::chrono::steady_clock::time_point deadline_;
-    bool has_deadline_ = false, out_of_time_ = false;
     bool more_at_depth_ = false;  // whether the last depth was too small for something
 };
 

@@ -4,6 +4,7 @@ import json
 from contextlib import closing
 
 import pytest
+from nim import Nim
 
 import zerofleet as zf
 from zerofleet.config import ReplayConfig
@@ -122,9 +123,9 @@ def test_games_that_arrive_together_are_no_reason_to_run_far_ahead(tmp_path, con
 
 
 def test_solved_values_of_a_game_without_a_solver_are_refused(tmp_path):
-    game = zf.games.get("connect4")
+    game = zf.games.from_class(Nim)
     config = ReplayConfig(use_solved_values=True)
-    with pytest.raises(zf.errors.Unsupported, match=r"replay\.use_solved_values: connect4 has no"):
+    with pytest.raises(zf.errors.Unsupported, match=r"replay\.use_solved_values: nim has no"):
         Replay(tmp_path, game, config, seed=1)
 
 

@@ -97,7 +97,11 @@ def all_homes(checkers: int) -> list[tuple[int, ...]]:
     return [tuple(points.count(point) for point in range(1, 7)) for points in in_order]
 
 
-def kept_table(name: str) -> bytes:
+def table_bytes(checkers: int) -> bytes:
+    """From the cache; a process that built the table inside a search did not keep it there."""
+    name = backgammon.name_of(checkers)
+    if tables.read(name, backgammon.VERSION) is None:
+        backgammon.build(checkers, lambda num_sweeps, change: None)
     kept = tables.read(name, backgammon.VERSION)
     assert kept is not None
     return kept
@@ -106,7 +110,9 @@ def kept_table(name: str) -> bytes:
 def two_sided() -> NDArray[np.float64]:
     """Probabilities to win, [other, roller]."""
     assert backgammon.require_table(15)
-    return np.frombuffer(kept_table("bearoff"), np.float64)[-924 * 924 :].reshape(924, 924)
+    return np.frombuffer(table_bytes(backgammon.STANDARD), np.float64)[-924 * 924 :].reshape(
+        924, 924
+    )
 
 
 def numbers_of_gnubg(
@@ -290,7 +296,7 @@ def check_against_gnubg(checkers: int, database: Path, tolerance: float) -> None
     )  # fmt: skip
     at = numbers_of_gnubg(sides, 25, checkers)
     assert backgammon.require_table(checkers)
-    kept = np.frombuffer(kept_table(f"hypergammon-{checkers}"), np.float64).reshape(count, count, 5)
+    kept = np.frombuffer(table_bytes(checkers), np.float64).reshape(count, count, 5)
     ours = kept @ REWARDS[:5] - 3 * (1 - kept.sum(axis=2))
     points = np.array(sides)[:, :24]
     apart = points @ points[:, ::-1].T == 0  # no point is held by both

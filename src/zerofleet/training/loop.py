@@ -364,14 +364,23 @@ class WeightsPublisher:
                 (step, tensors, at_least), self._waiting = self._waiting, None
             arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
             data, sha256 = encoded_tensors(arrays)
-            try:
-                if self._upload is not None:
-                    self._upload(sha256, data)
-                self._bus.publish_weights(step, sha256, data, at_least)
-            except (ConnectionError, BusFull):
+            if not self._sent(step, sha256, data, at_least):
                 with self._lock:
                     self._waiting = self._waiting or (step, tensors, at_least)
                 time.sleep(RETRY_BUS_S)
+
+    def _sent(self, step: int, sha256: str, data: bytes, at_least: int) -> bool:
+        """Whether the weights were taken; False where they may be later."""
+        if self._upload is not None:
+            try:
+                self._upload(sha256, data)
+            except ConnectionError:
+                return False
+        try:
+            self._bus.publish_weights(step, sha256, data, at_least)
+        except (BusUnreachable, BusFull):
+            return False
+        return True
 
 
 def means_of(reports: Sequence[StepReport]) -> dict[str, float]:
