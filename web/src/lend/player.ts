@@ -106,11 +106,13 @@ async function signatures(core: Core): Promise<Record<string, string>> {
   return found;
 }
 
+/** When a game was last shown: portions may be shorter than the time between two looks. */
+let watchedAt = -Infinity;
+
 async function play(core: Core, portion: Portion, isWatched: boolean): Promise<void> {
   const games = new PortionOfGames(core, portion, network);
   const pace = new Pace();
   let listenedAt = performance.now();
-  let watchedAt = performance.now();
   let reportedAt = performance.now();
   let episodes: Uint8Array[] = [];
   try {
