@@ -34,7 +34,7 @@ RESOURCES = template(plan_of("test"), Prices.read())["Resources"]
 IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/zerofleet-worker:1"
 
 DOCKER = """#!/bin/bash
-printf '%q ' docker "$@" >> "$RECORD"; echo >> "$RECORD"
+call=$(printf '%q ' docker "$@"); echo "$call" >> "$RECORD"  # at once: a pipe has two of these
 case $1 in
   run)
     : > "$RECORD.running"
@@ -45,7 +45,7 @@ case $1 in
 esac
 """
 AWS = """#!/bin/bash
-printf '%q ' aws "$@" >> "$RECORD"; echo >> "$RECORD"
+call=$(printf '%q ' aws "$@"); echo "$call" >> "$RECORD"  # at once: a pipe has two of these
 case "$1 $2" in
   "secretsmanager get-secret-value")
     if [[ ! -e $RECORD.asked ]]; then : > "$RECORD.asked"; exit 254; fi  # not there yet

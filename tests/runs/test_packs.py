@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import random
 import tarfile
 from dataclasses import replace
@@ -15,7 +16,7 @@ from zerofleet.errors import BadBytes, BadText, Inconsistent, TooLarge, Unsuppor
 from zerofleet.runs import packs
 from zerofleet.runs.folder import Run, create_or_open, remove
 from zerofleet.runs.lock import RunInUse
-from zerofleet.runs.packs import pack, unpack
+from zerofleet.runs.packs import S3_SNAPSHOTS, pack, unpack, wanted_files
 
 MIB = 1 << 20
 
@@ -322,3 +323,23 @@ def test_a_pack_without_a_run_in_it_is_refused() -> None:
         BadBytes,
         r"c4\.pack\.json: the pack holds no run\.json",
     )
+
+
+def test_what_is_left_out_is_not_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upload to S3 removes its snapshots while the next one is taken."""
+    for name in (S3_SNAPSHOTS, "weights"):
+        (tmp_path / name / "1").mkdir(parents=True)
+        (tmp_path / name / "1" / "file").touch()
+    looked_into: list[Path] = []
+    scandir = os.scandir
+
+    def recorded(path: Path) -> object:
+        looked_into.append(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", recorded)
+    assert list(wanted_files(tmp_path)) == [tmp_path / "weights" / "1" / "file"]
+    assert tmp_path / "weights" / "1" in looked_into
+    assert not any(S3_SNAPSHOTS in path.parts for path in looked_into)

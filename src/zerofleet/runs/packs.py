@@ -130,9 +130,11 @@ def pack(
 
 
 def wanted_files(folder: Path) -> Iterator[Path]:
-    """The files of a run that belong in a pack, sorted by name."""
-    for path in sorted(folder.rglob("*")):
-        if path.relative_to(folder).parts[0] in LEFT_OUT or path.suffix == ".new":
+    """The files of a run that belong in a pack, sorted by name. What is left out is not looked
+    into: others may change it meanwhile."""
+    tops = sorted(path for path in folder.iterdir() if path.name not in LEFT_OUT)
+    for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
+        if path.suffix == ".new":
             continue
         if path.is_symlink():
             raise Inconsistent(f"{path} is a link; a pack holds regular files and folders only")
