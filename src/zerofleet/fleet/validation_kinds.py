@@ -75,11 +75,11 @@ def games_by(
             slots.num_search_threads,
             None,
             seed,
-            0,
+            seed,  # the worker: games of other seeds never have the same bytes by chance
             version=served.weights.version,
         )
         pipeline = evaluation.make_pipeline(driver)
-        outbox = DirectOutbox(bus, Sender("worker", 0))
+        outbox = DirectOutbox(bus, Sender("worker", seed))
         worker = Worker(driver, pipeline, outbox, feed, is_stopping, faults.append)
         feed.start()
         worker.start()
