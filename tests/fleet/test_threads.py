@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from zerofleet.fleet.hardware import SWITCH_INTERVAL_S, short_switch_interval
+from zerofleet.cores import SWITCH_INTERVAL_S, short_switch_interval
 
 
 @short_switch_interval()

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from zerofleet import _core, games
 from zerofleet.bus import Sender
 from zerofleet.config import Config
+from zerofleet.cores import short_switch_interval
 from zerofleet.fleet.callbacks import NO_CALLBACKS, CallbackRaised, Callbacks
-from zerofleet.fleet.hardware import short_switch_interval
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
 from zerofleet.fleet.status import SelfPlayTotals, totals_of_threads

@@ -1,9 +1,7 @@
 """How a run uses this machine: devices for inference and training, threads, memory."""
 
 import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zerofleet.config import Config, RunConfig
@@ -14,7 +12,6 @@ from zerofleet.infer import pick_device
 from zerofleet.replay.buffer import row_dtype
 
 INFERENCE, TRAINING = "run.inference_devices", "run.training_devices"
-SWITCH_INTERVAL_S = 0.0005
 
 
 # ---- devices
@@ -85,21 +82,6 @@ def kind_of(device: str) -> str:
 
 
 # ---- threads
-
-
-@contextmanager
-def short_switch_interval() -> Iterator[None]:
-    """Shortens Python's thread switch interval inside this context.
-
-    The thread that moves batches needs little time but needs it at once: with the default interval
-    of 5 ms, the trainer's thread would leave the GPU idle.
-    """
-    before_s = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before_s)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from zerofleet.bus import Bus, BusFull, BusUnreachable, InferenceOffer, PublishedWeights
 from zerofleet.bus.connect import RedisAddress
 from zerofleet.bus.redis import RedisBus
+from zerofleet.cores import short_switch_interval
 from zerofleet.fleet.facts import FleetFacts
 from zerofleet.fleet.handshake import POLL_S, RunWatch, Say, fetch_of, serve_each_run
 from zerofleet.fleet.health import LOOPBACK
@@ -148,6 +149,7 @@ class InferenceSession:
             f"{'with' if options.key else 'without'} a key; health on {self._presence.address}"
         )
 
+    @short_switch_interval()
     def serve(self) -> None:
         """Until the signal, the end of the run, or another run of its name."""
         with self._presence:

@@ -24,13 +24,13 @@ from zerofleet.bus import (
 from zerofleet.bus.connect import RedisAddress, untried
 from zerofleet.bus.redis import RedisBus
 from zerofleet.config import Config
-from zerofleet.cores import num_cores
+from zerofleet.cores import num_cores, short_switch_interval
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.api import TrainBy
 from zerofleet.fleet.callbacks import Callbacks
 from zerofleet.fleet.facts import FleetFacts
 from zerofleet.fleet.handshake import connected_within
-from zerofleet.fleet.hardware import DevicePlan, kind_of, plan_devices, short_switch_interval
+from zerofleet.fleet.hardware import DevicePlan, kind_of, plan_devices
 from zerofleet.fleet.rater import Rater, known_opponents
 from zerofleet.fleet.rater_role import BlockRater
 from zerofleet.fleet.rating_blocks import FleetMatches

@@ -18,6 +18,7 @@ from zerofleet import _core
 from zerofleet.bus import PublishedWeights, Sender
 from zerofleet.bus.connect import RedisAddress
 from zerofleet.bus.redis import RedisBus
+from zerofleet.cores import short_switch_interval
 from zerofleet.fleet.facts import FleetFacts
 from zerofleet.fleet.handshake import (
     POLL_S,
@@ -180,6 +181,7 @@ class WorkerSession:
             return remote_evaluation(served, options.device, num_threads, falls_back)
         return own_evaluation(served, kind, options.device, num_threads)
 
+    @short_switch_interval()
     def play(self) -> None:
         """Until the signal, the end of the run, or another run of its name."""
         with self._presence:
