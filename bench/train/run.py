@@ -23,11 +23,14 @@ import torch
 import zerofleet as zf
 from zerofleet import metrics, nets
 from zerofleet.config import read
+from zerofleet.fleet.callbacks import ForSeconds
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import record
 
 NO_RATING = ["rating.interval_minutes=0", "rating.final_games=0", "rating.opponents=[]"]
+PATIENCE_S = 600.0
+"""For a run to begin training and to be measured."""
 START_S = 8.0
 """Startup time of the training process."""
 
@@ -77,16 +80,25 @@ def bare_inferences_per_s(run, config, seconds):
 
 
 def measure(game, seconds):
-    """Trains for `seconds`, then reads the metrics of the run."""
+    """Trains for `seconds` from the first step, then reads the metrics of the run."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ZEROFLEET_RUNS"] = folder
-        run = zf.train(game, preset="fast", run="r", minutes=seconds / 60, settings=NO_RATING)
+        run = zf.train(
+            game,
+            preset="fast",
+            run="r",
+            minutes=PATIENCE_S / 60,
+            settings=NO_RATING,
+            on_step=ForSeconds(seconds),
+        )
         records = [each for each in metrics.read(run.folder) if each["kind"] == "status"]
         config = read(run.config_path)
         bare = bare_inferences_per_s("r", config, seconds=4)
     trained = [each for each in records if each["step"] > 0]
     if len(trained) < 2:
-        sys.exit(f"{game}: no training within {seconds:g} s; use a larger --seconds")
+        sys.exit(
+            f"{game}: {len(trained)} status records since the first step; use a larger --seconds"
+        )
     first, last = trained[0], trained[-1]
     wall_s = last["elapsed_s"] - first["elapsed_s"]
 
@@ -135,7 +147,7 @@ HEADER = (
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60, help="of each game")
+    parser.add_argument("--seconds", type=float, default=60, help="of each game, training")
     parser.add_argument("--games", nargs="*", default=zf.games.names())
     parser.add_argument("--no-record", action="store_true", help="print only")
     arguments = parser.parse_args()
@@ -144,7 +156,7 @@ def main():
     print("\n".join(table))
     if arguments.no_record:
         return
-    command = f"bench/train/run.py --seconds {arguments.seconds:g}"
+    command = f"bench/train/run.py {' '.join(sys.argv[1:])}".strip()
     record("train", command, {"found": found, "table": table})
 
 

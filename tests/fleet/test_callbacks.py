@@ -6,6 +6,8 @@ from tiny_runs import TINY_RUN
 import zerofleet as zf
 from zerofleet import metrics
 from zerofleet.errors import Unsupported
+from zerofleet.fleet import callbacks
+from zerofleet.fleet.callbacks import ForSeconds
 from zerofleet.runs.folder import find
 from zerofleet.weights import WeightsStore
 
@@ -140,3 +142,13 @@ def test_a_run_whose_loss_term_is_not_registered_says_which_and_how(runs_folder)
     with pytest.raises(Unsupported, match=r"unknown loss term lost; .*--plugin FILE\.py"):
         zf.train("tictactoe", run="r", steps=3, settings=settings)
     assert not (runs_folder / "r").exists()
+
+
+def test_a_measured_run_ends_so_long_after_its_first_step_however_late_that_was(monkeypatch):
+    times_s = iter([1300.0, 1310.0, 1319.9, 1320.0])
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(times_s))
+    clock = ForSeconds(20)
+    assert [clock(None) for _ in range(3)] == [True, True, True]
+    assert not clock.is_over
+    assert clock(None) is False
+    assert clock.is_over

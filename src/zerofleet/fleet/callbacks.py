@@ -4,6 +4,7 @@ They run in the training thread, between steps. An exception ends the run: it wr
 then zf.train raises the exception again.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,23 @@ class Callbacks:
 
 
 NO_CALLBACKS = Callbacks()
+
+
+class ForSeconds:
+    """An OnStep that ends a run so many seconds after its first step, however long the replay
+    buffer took to fill: for measurements of throughput."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end_s: float | None = None
+        self.is_over = False
+
+    def __call__(self, info: StepInfo) -> bool:
+        now_s = time.monotonic()
+        if self._end_s is None:
+            self._end_s = now_s + self._seconds
+        self.is_over = now_s >= self._end_s
+        return not self.is_over
 
 
 class CallbackRaised(Exception):
