@@ -21,6 +21,18 @@ from zerofleet.runs.summaries import list_runs as all_runs
 from zerofleet.runs.summaries import summary
 
 RunName = Annotated[str, typer.Argument(metavar="NAME", help="One of `zerofleet runs list`.")]
+OtherName = Annotated[
+    str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
+]
+MaxRunBytes = Annotated[
+    int,
+    typer.Option(
+        "--max-bytes",
+        min=1,
+        help="Largest size of the run. Default: 16 GiB, or the free space if less.",
+        show_default=False,
+    ),
+]
 
 runs = typer.Typer(
     no_args_is_help=True,
@@ -141,17 +153,8 @@ def unpack_run(
         Path,
         typer.Argument(metavar="LIST", help="NAME.pack.json, with its parts in the same folder."),
     ],
-    name: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
-    ] = None,
-    max_bytes: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Largest size of the run. Default: 16 GiB, or the free space if less.",
-            show_default=False,
-        ),
-    ] = DEFAULT_UNPACKED_BYTES,
+    name: OtherName = None,
+    max_bytes: MaxRunBytes = DEFAULT_UNPACKED_BYTES,
 ) -> None:
     """Unpack a run. Every part is verified before anything is written.
 
@@ -195,17 +198,8 @@ def push(name: RunName, url: SavedUrl) -> None:
 def pull_run(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name in S3.")],
     url: SavedUrl,
-    as_name: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Another name for the run.")
-    ] = None,
-    max_bytes: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Largest size of the run. Default: 16 GiB, or the free space if less.",
-            show_default=False,
-        ),
-    ] = DEFAULT_UNPACKED_BYTES,
+    as_name: OtherName = None,
+    max_bytes: MaxRunBytes = DEFAULT_UNPACKED_BYTES,
 ) -> None:
     """Download a run from S3. Every file is verified.
 
