@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "training": {"bus", "config", "games", "nets", "replay", "weights"},
     "arena": {"config", "games", "infer", "runs", "search", "solve", "weights"},
     "report": {"arena", "config", "games", "replay", "runs", "weights"},
-    "cloud": set(),
+    "cloud": {"bus"},
 }
 MAY_IMPORT["fleet"] = set(MAY_IMPORT) - {"cloud"}
 MAY_IMPORT["web"] = set(MAY_IMPORT) - {"cloud", "nets", "selfplay", "training"}

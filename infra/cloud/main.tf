@@ -24,11 +24,23 @@ variable "parameters" {
   type        = map(string)
 }
 
+locals {
+  programs = "${path.module}/../../src/zerofleet/cloud"
+}
+
 resource "aws_cloudformation_stack" "zerofleet" {
   name          = "zerofleet-${var.run}"
-  template_body = file("${path.module}/${var.size}.json")
+  template_body = jsonencode(jsondecode(file("${path.module}/${var.size}.json"))) # without spaces: at most 51,200 bytes
   capabilities  = ["CAPABILITY_IAM"]
-  parameters    = merge({ RunName = var.run }, var.parameters)
+  parameters = merge(
+    {
+      RunName          = var.run
+      StartText        = file("${local.programs}/boot/start.sh")
+      RoleText         = file("${local.programs}/boot/role.sh")
+      InterruptionText = file("${local.programs}/interruption.py")
+    },
+    var.parameters
+  )
   tags          = { Project = "zerofleet", Run = var.run, Role = "stack" }
 }
 

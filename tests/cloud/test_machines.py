@@ -4,6 +4,7 @@ The script runs in bash with a `docker` and an `aws` that record what they are a
 service is a real server on loopback. What was asked is compared with the permissions of the role.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -22,11 +23,12 @@ import pytest
 from cloud_accounts import Server, launch, plan_of
 from command_line import Ran
 from metadata_server import MetadataServer, metadata_server
+from moto import mock_aws
 
 from zerofleet.cloud import boot, shutdown
 from zerofleet.cloud.prices import Prices
 from zerofleet.cloud.stack import template
-from zerofleet.remote import s3
+from zerofleet.remote import RemoteWeights, SavedRun, s3
 
 PATIENCE_S = 120
 WATCHER = Path(boot.__file__).with_name("interruption.py")
@@ -67,7 +69,9 @@ def metadata() -> Iterator[MetadataServer]:
 class RoleScript:
     """role.sh of one role, as it is stored for machines, in a process."""
 
-    def __init__(self, folder: Path, metadata: MetadataServer, **given: str) -> None:
+    def __init__(
+        self, folder: Path, metadata: MetadataServer, number: str = "0", **given: str
+    ) -> None:
         programs = folder / "bin"
         programs.mkdir()
         for name, text in (("docker", DOCKER), ("aws", AWS), ("chown", CHOWN), ("sleep", SLEEP)):
@@ -84,7 +88,7 @@ class RoleScript:
         self.secrets = folder / "secrets"
         self.secrets.mkdir()
         self.process = subprocess.Popen(
-            ["bash", folder / "role.sh", "0"],
+            ["bash", folder / "role.sh", number],
             env={
                 **os.environ,
                 "PATH": f"{programs}:{os.environ['PATH']}",
@@ -150,6 +154,8 @@ def test_a_notice_drains_the_worker_and_nothing_else_ends(
     assert not any(call[0] == "lambda" for call in role.calls("aws"))
 
     assert role.command()[:5] == ["worker", "--run", "c4", "--worker-id", "i-0123456789"]
+    (started,) = (call for call in role.calls("docker") if call[0] == "run")
+    assert {"REDIS_USER=zf-c4-worker", "REDIS_PASSWORD_FILE=/run/secrets/redis"} <= set(started)
     assert stat.S_IMODE((role.secrets / "redis").stat().st_mode) == 0o600
     assert (role.secrets / "curve").read_text() == "the secret value\n"
     assert (
@@ -183,6 +189,22 @@ def test_a_trainer_whose_run_is_done_ends_what_is_paid_by_the_hour(
     assert role.ended()[0] == 0
     phases = [json.loads(call[-2]) for call in role.calls("aws") if call[0] == "lambda"]
     assert phases == [{"phase": "groups"}, {"phase": "rest"}]
+
+
+def test_the_dashboard_logs_in_to_redis_as_one_who_only_looks(
+    tmp_path: Path, metadata: MetadataServer
+) -> None:
+    given = {"REDIS_SECRET": "of-trainer", "VIEWER_SECRET": "of-viewer", "DASH_IMAGE": IMAGE}
+    role = RoleScript(tmp_path, metadata, "dash", ROLE="trainer", **given)
+    role.wait_until_running()
+    role.finish_run()
+    role.ended()
+    (started,) = (call for call in role.calls("docker") if call[0] == "run")
+    assert {"REDIS_USER=zf-c4-viewer", "REDIS_PASSWORD_FILE=/run/secrets/redis"} <= set(started)
+    asked = {
+        call[call.index("--secret-id") + 1] for call in role.calls("aws") if "--secret-id" in call
+    }
+    assert asked == {"of-viewer"}
 
 
 def test_a_trainer_that_is_stopped_has_not_finished_its_run(
@@ -254,16 +276,21 @@ def called_on_buckets() -> set[str]:
     return {BUCKET_ACTIONS[each] for each in calls}
 
 
-def allowed(role: str) -> set[str]:
+def statements_of(role: str, resources: dict[str, Any] = RESOURCES) -> list[dict[str, Any]]:
+    (policy,) = resources[f"{role}Role"]["Properties"]["Policies"]
+    found: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
+    return found
+
+
+def allowed(role: str, resources: dict[str, Any] = RESOURCES) -> set[str]:
     """What the policies of a role allow."""
-    (policy,) = RESOURCES[f"{role}Role"]["Properties"]["Policies"]
-    statements = policy["PolicyDocument"]["Statement"]
-    return {action for statement in statements for action in statement["Action"]}
+    return {action for each in statements_of(role, resources) for action in each["Action"]}
 
 
+@pytest.mark.parametrize("weights_from", ["redis", "s3"])
 @pytest.mark.parametrize("role_name", ["worker", "inference", "trainer"])
 def test_a_role_may_do_what_its_machine_calls_and_nothing_else(
-    tmp_path: Path, metadata: MetadataServer, role_name: str
+    tmp_path: Path, metadata: MetadataServer, role_name: str, weights_from: str
 ) -> None:
     role = RoleScript(
         tmp_path, metadata, ROLE=role_name, REDIS_SECRET="redis", SHUTDOWN_FUNCTION="end-it"
@@ -272,9 +299,56 @@ def test_a_role_may_do_what_its_machine_calls_and_nothing_else(
     role.finish_run()
     assert role.ended()[0] == 0
     called = {ACTIONS[call[0], call[1]] for call in role.calls("aws")}
-    granted = allowed(role_name.capitalize())
-    of_bucket = called_on_buckets() if role_name == "trainer" else set()
+    resources = template(plan_of("test", weights_from=weights_from), Prices.read())["Resources"]
+    granted = allowed(role_name.capitalize(), resources)
+    of_bucket: set[str] = set()
+    if role_name == "trainer":
+        of_bucket = called_on_buckets()
+    elif weights_from == "s3":
+        of_bucket = called_for_weights()
     assert granted == called | CALLED_BY_DOCKER | of_bucket
+
+
+def called_for_weights() -> set[str]:
+    """What a worker that fetches weights asks of S3."""
+    called: set[str] = set()
+    with mock_aws():
+        made = boto3.client("s3", region_name="us-east-1")
+        made.create_bucket(Bucket="bucket")
+        writer = SavedRun("s3://bucket/runs", "c4")
+        sha256 = hashlib.sha256(b"weights").hexdigest()
+        writer.put_weights(sha256, b"weights")
+        fetch = RemoteWeights("s3://bucket/runs", "c4", print)
+
+        def record(model: Any, params: dict[str, Any], **_: object) -> None:
+            called.add(f"s3:{model.name}")
+            assert params["url_path"] == f"/runs/c4/weights/{sha256}"
+
+        events = fetch._saved.s3._client.meta.events
+        events.register("before-call", record)
+        assert fetch(sha256) == b"weights"
+    return called
+
+
+def test_a_role_reads_the_secrets_and_the_objects_of_its_own_run_and_role_alone() -> None:
+    resources = template(plan_of("test", weights_from="s3"), Prices.read())["Resources"]
+
+    def on(role: str, action: str) -> Any:
+        (found,) = (each for each in statements_of(role, resources) if action in each["Action"])
+        return found["Resource"]
+
+    def secrets(role: str) -> set[str]:
+        return {each["Ref"] for each in on(role, "secretsmanager:GetSecretValue")}
+
+    assert secrets("Worker") == {"WorkerPassword", "WorkerKey"}
+    assert secrets("Inference") == {"InferencePassword", "ServerKey"}
+    assert secrets("Trainer") == {"TrainerPassword", "ViewerPassword"}
+    bucket = "arn:${AWS::Partition}:s3:::${Bucket}"
+    for role in ("Worker", "Inference"):
+        assert on(role, "s3:GetObject")["Fn::Sub"][0] == f"{bucket}/runs/${{RunName}}/weights/*"
+    assert on("Trainer", "s3:PutObject")["Fn::Sub"][0] == f"{bucket}/runs/${{RunName}}/*"
+    (listing,) = (each for each in statements_of("Trainer") if each["Action"] == ["s3:ListBucket"])
+    assert listing["Condition"] == {"StringLike": {"s3:prefix": {"Fn::Sub": "runs/${RunName}/*"}}}
 
 
 def test_the_shutdown_function_may_do_what_it_calls_and_nothing_else(

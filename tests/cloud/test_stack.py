@@ -101,10 +101,10 @@ def test_workers_are_interruptible_unless_told_otherwise_and_the_trainer_is_not(
 
 def test_user_data_fits_and_has_no_secret(server: Server) -> None:
     launch(plan_of())
-    password = boto3.client("secretsmanager").list_secrets(
-        Filters=[{"Key": "name", "Values": ["zerofleet-c4-RedisPassword"]}]
-    )["SecretList"][0]["ARN"]
-    value = boto3.client("secretsmanager").get_secret_value(SecretId=password)["SecretString"]
+    store = boto3.client("secretsmanager")
+    listed = [each["ARN"] for each in store.list_secrets()["SecretList"]]
+    values = [store.get_secret_value(SecretId=each)["SecretString"] for each in listed]
+    assert len(values) == len(set(values)) == 6
     for group in boto3.client("ec2").describe_launch_templates()["LaunchTemplates"]:
         (version,) = boto3.client("ec2").describe_launch_template_versions(
             LaunchTemplateId=group["LaunchTemplateId"], Versions=["$Latest"]
@@ -112,7 +112,7 @@ def test_user_data_fits_and_has_no_secret(server: Server) -> None:
         text = base64.b64decode(version["LaunchTemplateData"]["UserData"]).decode()
         assert len(text) < MAX_BYTES
         assert "REDIS_URL='rediss://" in text
-        assert value not in text
+        assert not any(value in text for value in values)
     stored = boto3.client("ssm")
     for name in PROGRAMS:
         found = stored.get_parameter(Name=f"/zerofleet/c4/{name}")["Parameter"]["Value"]
@@ -183,8 +183,29 @@ def redis_without_tls(broken: Broken) -> None:
     broken["Redis"]["Properties"]["TransitEncryptionEnabled"] = False
 
 
-def redis_with_a_written_password(broken: Broken) -> None:
-    broken["Redis"]["Properties"]["AuthToken"] = "x" * 20
+def redis_without_users(broken: Broken) -> None:
+    del broken["Redis"]["Properties"]["UserGroupIds"]
+
+
+def worker_user(broken: Broken) -> dict[str, Any]:
+    found: dict[str, Any] = broken["WorkerUser"]["Properties"]
+    return found
+
+
+def user_with_a_written_password(broken: Broken) -> None:
+    worker_user(broken)["AuthenticationMode"]["Passwords"] = ["x" * 20]
+
+
+def user_without_a_password(broken: Broken) -> None:
+    worker_user(broken)["AuthenticationMode"] = {"Type": "no-password-required"}
+
+
+def user_of_all_keys(broken: Broken) -> None:
+    worker_user(broken)["AccessString"] = "on ~* -@all +get"
+
+
+def user_of_all_commands(broken: Broken) -> None:
+    worker_user(broken)["AccessString"] = "on ~zf:{c4}:* +@all"
 
 
 def machine_data(broken: Broken) -> dict[str, Any]:
@@ -267,7 +288,11 @@ def unknown_type(broken: Broken) -> None:
         (bucket_without_versions, "Bucket: has no versions"),
         (bucket_that_goes, "Bucket: would be deleted with the stack"),
         (redis_without_tls, "Redis: TransitEncryptionEnabled is not set"),
-        (redis_with_a_written_password, "Redis: its password does not come from Secrets Manager"),
+        (redis_without_users, "Redis: has no users"),
+        (user_with_a_written_password, "WorkerUser: its password does not come from Secrets"),
+        (user_without_a_password, "WorkerUser: its password does not come from Secrets"),
+        (user_of_all_keys, "WorkerUser: may use keys or channels of other runs: ~*"),
+        (user_of_all_commands, "WorkerUser: may do everything: +@all"),
         (disk_that_stays, "WorkerTemplate: disk /dev/xvda: DeleteOnTermination is not set"),
         (plain_disk, "WorkerTemplate: disk /dev/xvda: Encrypted is not set"),
         (public_machine, "WorkerTemplate: has a public address"),

@@ -9,9 +9,15 @@ import zerofleet as zf
 from zerofleet.bus import MemoryBus
 from zerofleet.config import FleetConfig
 from zerofleet.errors import Inconsistent
-from zerofleet.remote import RemoteUnreachable, SavedElsewhere, SavedRun, pull, uploader
+from zerofleet.remote import (
+    RemoteUnreachable,
+    RemoteWeights,
+    SavedElsewhere,
+    SavedRun,
+    pull,
+    uploader,
+)
 from zerofleet.remote.s3 import S3Folder
-from zerofleet.remote.weights import RemoteWeights
 from zerofleet.runs.folder import config_for, find
 from zerofleet.selfplay.fleet_feed import FleetWeightsFeed
 from zerofleet.weights import WeightsStore, encoded_tensors

@@ -124,12 +124,13 @@ def resolved(text: str, account: str, region: str) -> str:
 
 def create_redis(name: str, properties: dict[str, Any], account: str, region: str) -> Made:
     backend = elasticache_backends[account][region]
-    password = resolved(properties["AuthToken"], account, region)
-    assert re.fullmatch(r"[\x21-\x7e]{16,128}", password)
+    assert "AuthToken" not in properties  # it excludes users
+    assert properties["UserGroupIds"]
+    for group in properties["UserGroupIds"]:
+        assert any(group in user.user_group_ids for user in backend.users.values()), group
     given = {
         re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower(): value for key, value in properties.items()
     }
-    given["auth_token"] = password
     count = backend.create_replication_group.__code__.co_argcount
     wanted = backend.create_replication_group.__code__.co_varnames[1:count]
     assert set(given) <= set(wanted), set(given) - set(wanted)
@@ -144,6 +145,55 @@ def delete_redis(identity: str, account: str, region: str) -> None:
     backend = elasticache_backends[account][region]
     if identity in backend.replication_groups:  # the shutdown function may have been before
         backend.replication_groups.pop(identity)
+
+
+def create_user(name: str, properties: dict[str, Any], account: str, region: str) -> Made:
+    backend = elasticache_backends[account][region]
+    mode = properties["AuthenticationMode"]
+    passwords = [resolved(each, account, region) for each in mode["Passwords"]]
+    assert all(re.fullmatch(r"[\x21-\x7e]{16,128}", each) for each in passwords)
+    check_name(properties["UserId"])
+    made = backend.create_user(
+        user_id=properties["UserId"],
+        user_name=properties["UserName"],
+        engine=properties["Engine"],
+        passwords=passwords,
+        access_string=properties["AccessString"],
+        no_password_required=False,
+        authentication_type=mode["Type"],
+        tags=properties["Tags"],
+    )
+    return Made(made.id)
+
+
+def delete_user(identity: str, account: str, region: str) -> None:
+    elasticache_backends[account][region].users.pop(identity)
+
+
+def create_user_group(name: str, properties: dict[str, Any], account: str, region: str) -> Made:
+    """moto has no groups of users; who is in one is recorded with the users."""
+    backend = elasticache_backends[account][region]
+    group = properties["UserGroupId"]
+    check_name(group)
+    users = [backend.users[each] for each in properties["UserIds"]]
+    assert "default" in [user.name for user in users]
+    assert len({user.name for user in users}) == len(users)
+    assert {user.engine for user in users} == {properties["Engine"]}
+    for user in users:
+        user.user_group_ids.append(group)
+    return Made(group)
+
+
+def delete_user_group(identity: str, account: str, region: str) -> None:
+    for user in elasticache_backends[account][region].users.values():
+        user.user_group_ids = [each for each in user.user_group_ids if each != identity]
+
+
+def check_name(identity: str) -> None:
+    """ElastiCache's rule for ids."""
+    assert re.fullmatch(r"[a-z][a-z0-9-]{0,39}", identity), identity
+    assert "--" not in identity
+    assert not identity.endswith("-")
 
 
 def create_subnets(name: str, properties: dict[str, Any], account: str, region: str) -> Made:
@@ -217,6 +267,8 @@ def record_only(name: str, properties: dict[str, Any], account: str, region: str
 
 add_type("AWS::SecretsManager::Secret", create_secret, delete_secret)
 add_type("AWS::ElastiCache::ReplicationGroup", create_redis, delete_redis)
+add_type("AWS::ElastiCache::User", create_user, delete_user)
+add_type("AWS::ElastiCache::UserGroup", create_user_group, delete_user_group)
 add_type("AWS::ElastiCache::SubnetGroup", create_subnets, delete_subnets)
 add_type("AWS::ElastiCache::ParameterGroup", record_only)
 add_type("AWS::Budgets::Budget", create_budget, delete_budget)

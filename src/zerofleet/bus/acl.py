@@ -61,24 +61,42 @@ def user_names(run: str, roles: RoleIds) -> list[str]:
 
 def acl_users(run: str, roles: RoleIds, passwords: Mapping[str, str]) -> list[str]:
     """Lines of an ACL file, one per user, with the SHA-256 of its password."""
-    keys = Keys(run)
-    rules = [
-        f"~{keys.prefix}* {commands(LEAD)}",
-        *(f"{_rate(keys, worker)} {_play(keys, worker)}" for worker in roles.workers),
-        *(_rate(keys, rater) for rater in roles.raters),
-        *(_infer(keys, server) for server in roles.inference),
-        *(
-            f"{_rate(keys, each)} {_play(keys, each)} {selector('rpush', f'%W~{keys.withdrawals}')}"
-            for each in roles.gateways
-        ),
-        f"%R~{keys.prefix}* {commands(VIEW)}",
+    by_kind = [
+        ("trainer", [""]),
+        ("worker", roles.workers),
+        ("rater", roles.raters),
+        ("inference", roles.inference),
+        ("gateway", roles.gateways),
+        ("viewer", [""]),
     ]
+    rules = [permissions(run, kind, each) for kind, ids in by_kind for each in ids]
     names = user_names(run, roles)
     return [
         f"user {name} on #{hashlib.sha256(passwords[name].encode()).hexdigest()} "
-        f"resetkeys resetchannels &{keys.announce} -@all {commands(CONNECTION)} {rule}"
+        f"resetkeys resetchannels {rule}"
         for name, rule in zip(names, rules, strict=True)
     ]
+
+
+def permissions(run: str, kind: str, role_id: str = "") -> str:
+    """What a user of this kind may do, for ACL SETUSER of a user that may do nothing yet.
+
+    `role_id` may be a pattern: then one user serves all roles whose ids match it, which cannot be
+    kept from one another.
+    """
+    keys = Keys(run)
+    rules = {
+        "trainer": lambda: f"~{keys.prefix}* {commands(LEAD)}",
+        "worker": lambda: f"{_rate(keys, role_id)} {_play(keys, role_id)}",
+        "rater": lambda: _rate(keys, role_id),
+        "inference": lambda: _infer(keys, role_id),
+        "gateway": lambda: (
+            f"{_rate(keys, role_id)} {_play(keys, role_id)} "
+            f"{selector('rpush', f'%W~{keys.withdrawals}')}"
+        ),
+        "viewer": lambda: f"%R~{keys.prefix}* {commands(VIEW)}",
+    }
+    return f"&{keys.announce} -@all {commands(CONNECTION)} {rules[kind]()}"
 
 
 def commands(names: str) -> str:

@@ -1,8 +1,8 @@
 """What a machine runs when it starts: its user data, as CloudFormation puts it together.
 
 Settings come first, as shell variables whose values may refer to parameters and resources of the
-stack. Then the machine fetches the programs that all roles share and runs `start.sh`; they are
-stored once, as parameters, since a template with three copies is larger than the provider accepts.
+stack. Then the machine fetches the programs that all roles share and runs `start.sh`. Their texts
+are parameters of the stack, since a template that holds them is larger than the provider accepts.
 Nothing secret is among them: user data can be read by whoever may describe the machine.
 """
 
@@ -35,6 +35,7 @@ VARIABLES = (
     "LOG_GROUP",
     "REDIS_URL",
     "REDIS_SECRET",
+    "VIEWER_SECRET",
     "CURVE_SECRET",
     "SHUTDOWN_FUNCTION",
     "PROGRAMS",
@@ -84,9 +85,14 @@ def program(name: str) -> str:
     return text
 
 
+def text_parameter(name: str) -> str:
+    """The parameter of the stack that has the text of a program."""
+    return f"{name.partition('.')[0].capitalize()}Text"
+
+
 def script(name: str) -> str:
     """The text of a file in this room."""
     return Path(str(files("zerofleet.cloud"))).joinpath(name).read_text()
 
 
-__all__ = ["MAX_BYTES", "PROGRAMS", "VARIABLES", "program", "script", "user_data"]
+__all__ = ["MAX_BYTES", "PROGRAMS", "VARIABLES", "program", "script", "text_parameter", "user_data"]

@@ -45,6 +45,8 @@ TAGGED = {
     "AWS::ElastiCache::ParameterGroup",
     "AWS::ElastiCache::ReplicationGroup",
     "AWS::ElastiCache::SubnetGroup",
+    "AWS::ElastiCache::User",
+    "AWS::ElastiCache::UserGroup",
     "AWS::IAM::Role",
     "AWS::Lambda::Function",
     "AWS::Logs::LogGroup",
@@ -85,6 +87,8 @@ def _faults_of(kind: str, properties: dict[str, Any], resource: dict[str, Any]) 
         yield from _policy_faults(properties["PolicyDocument"])
     if kind == "AWS::ElastiCache::ReplicationGroup":
         yield from _redis_faults(properties)
+    if kind == "AWS::ElastiCache::User":
+        yield from _redis_user_faults(properties)
     if kind == "AWS::EC2::LaunchTemplate":
         yield from _machine_faults(properties["LaunchTemplateData"])
     if kind == "AWS::IAM::Role":
@@ -178,9 +182,21 @@ def _redis_faults(properties: dict[str, Any]) -> Iterator[str]:
     for setting in ("TransitEncryptionEnabled", "AtRestEncryptionEnabled"):
         if properties.get(setting) not in (True, "true"):
             yield f"{setting} is not set"
-    password = str(properties.get("AuthToken", ""))
-    if "{{resolve:secretsmanager:" not in password:
+    if not properties.get("UserGroupIds"):
+        yield "has no users: whoever reaches it may do everything"
+
+
+def _redis_user_faults(properties: dict[str, Any]) -> Iterator[str]:
+    passwords = properties.get("AuthenticationMode", {}).get("Passwords", [])
+    if not passwords or not all("{{resolve:secretsmanager:" in str(each) for each in passwords):
         yield "its password does not come from Secrets Manager"
+    rules = str(properties.get("AccessString")).split()
+    for rule in ("~*", "%R~*", "%W~*", "%RW~*", "allkeys", "&*", "allchannels"):
+        if rule in rules:
+            yield f"may use keys or channels of other runs: {rule}"
+    for rule in ("+@all", "allcommands"):
+        if rule in rules:
+            yield f"may do everything: {rule}"
 
 
 def _machine_faults(data: dict[str, Any]) -> Iterator[str]:

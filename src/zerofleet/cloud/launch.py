@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from zerofleet.cloud import quotas as account_quotas
 from zerofleet.cloud.account import Account, code_of
+from zerofleet.cloud.boot import PROGRAMS, program, text_parameter
 from zerofleet.cloud.checks import faults
 from zerofleet.cloud.plan import Plan, PricedPlan
 from zerofleet.cloud.prices import Prices
@@ -186,6 +187,7 @@ def _values(
         "StartTime": start.strftime(TIME),
         "EndTime": end.strftime(TIME),
         "RestTime": rest.strftime(TIME),
+        **{text_parameter(name): program(name) for name in PROGRAMS},
     }
 
 

@@ -75,6 +75,9 @@ class Plan(_Part):
     """The most that it may cost; nothing is launched without it."""
     notify: str = ""
     """Mail address for the budget alarm."""
+    weights_from: Literal["redis", "s3"] = "redis"
+    """Where workers and inference servers fetch new weights (fleet.weights_from). s3: from the
+    bucket, where Redis' network is the bottleneck."""
     storage_gb: float = Field(20.0, ge=0)
     """What the run is expected to keep in the bucket."""
     egress_gb: float = Field(2.0, ge=0)
@@ -88,10 +91,10 @@ class Plan(_Part):
     @field_validator("run")
     @classmethod
     def _run_is_a_name(cls, run: str) -> str:
-        if not RUN_NAME.fullmatch(run) or run.endswith("-"):
+        if not RUN_NAME.fullmatch(run) or run.endswith("-") or "--" in run:
             raise ValueError(
-                f"{run!r} must be up to 30 lower-case letters, digits and hyphens, beginning with "
-                "a letter"
+                f"{run!r} must be up to 30 lower-case letters, digits and single hyphens, "
+                "beginning with a letter"
             )
         return run
 
@@ -112,6 +115,8 @@ class Plan(_Part):
             raise ValueError("redis without selfplay machines; leave it out for a single machine")
         if self.inference and not self.selfplay:
             raise ValueError("inference machines without selfplay machines have nobody to serve")
+        if self.weights_from == "s3" and not self.selfplay:
+            raise ValueError("weights_from: s3 without selfplay machines; nobody would fetch them")
         return self
 
     @property
@@ -127,6 +132,12 @@ class Plan(_Part):
             "trainer": self.trainer,
         }
         return {role: machines for role, machines in found.items() if machines}
+
+    def num_secrets(self) -> int:
+        """Passwords of Redis for each role and the dashboard, and two keys of inference."""
+        if self.redis is None:
+            return 0
+        return len(self.machines()) + 1 + (2 if self.inference else 0)
 
     def priced(self, prices: Prices) -> "PricedPlan":
         return PricedPlan(self, tuple(_lines(self, prices)))
@@ -201,7 +212,8 @@ def _lines(plan: Plan, prices: Prices) -> list[PriceLine]:
         PriceLine(
             "logs, secrets, dashboard",
             other.metrics_usd_per_hour
-            + ((3 * other.secret_usd_per_month) + other.dashboard_usd_per_month) / HOURS_PER_MONTH,
+            + (plan.num_secrets() * other.secret_usd_per_month + other.dashboard_usd_per_month)
+            / HOURS_PER_MONTH,
         ),
         PriceLine(
             f"bucket: {plan.storage_gb:g} GB",

@@ -10,8 +10,7 @@ decides (types and numbers of machines, fabric adapters) is written into the tem
 import json
 from typing import Any
 
-from troposphere import Equals, GetAtt, Output, Ref, Sub, Template
-from troposphere.elasticache import ParameterGroup, ReplicationGroup, SubnetGroup
+from troposphere import Equals, Output, Ref, Sub, Template
 from troposphere.s3 import (
     AbortIncompleteMultipartUpload,
     Bucket,
@@ -27,14 +26,14 @@ from troposphere.s3 import (
     ServerSideEncryptionRule,
     VersioningConfiguration,
 )
-from troposphere.secretsmanager import GenerateSecretString, Secret
 
 from zerofleet.cloud.plan import Plan
 from zerofleet.cloud.prices import Prices
 from zerofleet.cloud.stack_guards import add_guards
 from zerofleet.cloud.stack_machines import add_machines, bucket_name
-from zerofleet.cloud.stack_network import REDIS_PORT, add_network
+from zerofleet.cloud.stack_network import add_network
 from zerofleet.cloud.stack_parts import add_parameters, policy, tags
+from zerofleet.cloud.stack_redis import add_redis
 
 
 def template(plan: Plan, prices: Prices) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def template(plan: Plan, prices: Prices) -> dict[str, Any]:
     add_network(built, plan)
     _add_bucket(built)
     if plan.redis:
-        _add_redis(built, plan)
+        add_redis(built, plan)
     add_guards(built, plan)
     add_machines(built, plan, prices)
     built.add_output(Output("BucketName", Value=bucket_name()))
@@ -136,64 +135,6 @@ def _add_bucket(built: Template) -> None:
                     "Condition": {"Bool": {"aws:SecureTransport": "false"}},
                 }
             ),
-        )
-    )
-
-
-def _add_redis(built: Template, plan: Plan) -> None:
-    """Encrypted on the wire and at rest, with a password that only Secrets Manager knows."""
-    assert plan.redis
-    add = built.add_resource
-    add(
-        Secret(
-            "RedisPassword",
-            Description="Password of the run's Redis",
-            GenerateSecretString=GenerateSecretString(PasswordLength=64, ExcludePunctuation=True),
-            Tags=tags("redis"),
-        )
-    )
-    if plan.inference:
-        for title, role, whose in (
-            ("ServerKey", "inference", "inference servers"),
-            ("WorkerKey", "worker", "workers"),
-        ):
-            # The value is added by `up`, which makes both keys of a pair.
-            add(Secret(title, Description=f"CURVE key of {whose}", Tags=tags(role)))
-    add(
-        SubnetGroup(
-            "RedisSubnets",
-            Description="zerofleet",
-            SubnetIds=[Ref("FirstSubnet")],
-            Tags=tags("redis"),
-        )
-    )
-    add(
-        ParameterGroup(
-            "RedisSettings",
-            CacheParameterGroupFamily="valkey8",
-            Description="zerofleet: games must not be evicted",
-            Properties={"maxmemory-policy": "noeviction"},
-            Tags=tags("redis"),
-        )
-    )
-    add(
-        ReplicationGroup(
-            "Redis",
-            ReplicationGroupId=Sub("zerofleet-${RunName}"),
-            ReplicationGroupDescription="zerofleet: games and weights in transit",
-            Engine="valkey",
-            EngineVersion="8.0",
-            CacheNodeType=plan.redis.type,
-            NumCacheClusters=1,
-            AutomaticFailoverEnabled=False,
-            Port=REDIS_PORT,
-            TransitEncryptionEnabled=True,
-            AtRestEncryptionEnabled=True,
-            AuthToken=Sub("{{resolve:secretsmanager:${RedisPassword}}}"),
-            CacheSubnetGroupName=Ref("RedisSubnets"),
-            CacheParameterGroupName=Ref("RedisSettings"),
-            SecurityGroupIds=[GetAtt("RedisDoor", "GroupId")],
-            Tags=tags("redis"),
         )
     )
 

@@ -28,15 +28,20 @@ from troposphere.iam import InstanceProfile, Policy
 from troposphere.iam import Role as IamRole
 from troposphere.ssm import Parameter as StoredText
 
-from zerofleet.cloud.boot import PROGRAMS, program, user_data
+from zerofleet.cloud.boot import PROGRAMS, text_parameter, user_data
 from zerofleet.cloud.plan import Machines, Plan, Role
 from zerofleet.cloud.prices import Instance, Prices
 from zerofleet.cloud.stack_network import REDIS_PORT, add_fabric_rules
 from zerofleet.cloud.stack_parts import allow, arn, name, policy, tag_list, tags, trust
+from zerofleet.cloud.stack_redis import secrets_of
 
 SSM_POLICY = "arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore"
 REPOSITORIES = "repository/zerofleet*"
 """Images are pulled from repositories of this account whose names begin with zerofleet."""
+
+
+SAVED_RUN = "runs/${RunName}"
+"""Where the trainer saves the run in the bucket."""
 
 
 def group_name(role: Role) -> Sub:
@@ -50,7 +55,7 @@ def add_machines(template: Template, plan: Plan, prices: Prices) -> None:
                 _stored(file),
                 Name=Sub(f"/zerofleet/${{RunName}}/{file}"),
                 Type="String",
-                Value=program(file),
+                Value=Ref(text_parameter(file)),
                 Tags={"Project": "zerofleet", "Run": Ref("RunName"), "Role": "boot"},
             )
         )
@@ -78,24 +83,24 @@ def _add_role(template: Template, plan: Plan, role: Role) -> None:
             arn("ecr", REPOSITORIES),
         ),
     ]
-    secrets = _secrets_of(plan, role)
-    if secrets:
+    if secrets := secrets_of(plan, role):
         statements.append(
-            allow(["secretsmanager:GetSecretValue"], [Ref(secret) for secret in secrets])
+            allow(["secretsmanager:GetSecretValue"], [Ref(each) for each in secrets.values()])
         )
     if role == "trainer":
-        objects = Sub("arn:${AWS::Partition}:s3:::${Bucket}/*", Bucket=bucket_name())
+        bucket = Sub("arn:${AWS::Partition}:s3:::${Bucket}", Bucket=bucket_name())
         statements += [
             allow(
                 ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"],
-                objects,
+                _objects("*"),
             ),
-            allow(
-                ["s3:ListBucket", "s3:ListBucketMultipartUploads"],
-                Sub("arn:${AWS::Partition}:s3:::${Bucket}", Bucket=bucket_name()),
-            ),
+            allow(["s3:ListBucket"], bucket, StringLike={"s3:prefix": Sub(f"{SAVED_RUN}/*")}),
+            # It knows no condition on prefixes.
+            allow(["s3:ListBucketMultipartUploads"], bucket),
             allow(["lambda:InvokeFunction"], GetAtt("Shutdown", "Arn")),
         ]
+    elif plan.weights_from == "s3":
+        statements.append(allow(["s3:GetObject"], _objects("weights/*")))
     template.add_resource(
         IamRole(
             f"{title}Role",
@@ -108,13 +113,11 @@ def _add_role(template: Template, plan: Plan, role: Role) -> None:
     template.add_resource(InstanceProfile(f"{title}Profile", Roles=[Ref(f"{title}Role")]))
 
 
-def _secrets_of(plan: Plan, role: Role) -> list[str]:
-    secrets = ["RedisPassword"] if plan.redis else []
-    if plan.inference and role == "worker":
-        secrets.append("WorkerKey")
-    if plan.inference and role == "inference":
-        secrets.append("ServerKey")
-    return secrets
+def _objects(below: str) -> Sub:
+    """Objects of this run in the bucket."""
+    return Sub(
+        f"arn:${{AWS::Partition}}:s3:::${{Bucket}}/{SAVED_RUN}/{below}", Bucket=bucket_name()
+    )
 
 
 def bucket_name() -> Any:
@@ -129,7 +132,6 @@ def _add_launch_template(
     template: Template, plan: Plan, role: Role, machines: Machines, kind: Instance
 ) -> None:
     title = role.capitalize()
-    secrets = _secrets_of(plan, role)
     variables: dict[str, Any] = {
         "REGION": Ref("AWS::Region"),
         "RUN": Ref("RunName"),
@@ -149,9 +151,7 @@ def _add_launch_template(
     if plan.redis:
         address = GetAtt("Redis", "PrimaryEndPoint.Address")
         variables["REDIS_URL"] = Sub(f"rediss://${{Address}}:{REDIS_PORT}", Address=address)
-        variables["REDIS_SECRET"] = Ref("RedisPassword")
-    if len(secrets) > 1:
-        variables["CURVE_SECRET"] = Ref(secrets[1])
+    variables |= {name: Ref(title) for name, title in secrets_of(plan, role).items()}
     disk = EBSBlockDevice(
         VolumeSize=machines.disk_gib, VolumeType="gp3", Encrypted=True, DeleteOnTermination=True
     )
@@ -192,7 +192,9 @@ def _add_launch_template(
 
 def _options(plan: Plan, role: Role) -> Any:
     if role == "trainer":
-        return Sub("--s3 s3://${Bucket}/runs", Bucket=bucket_name())
+        folder = SAVED_RUN.rpartition("/")[0]
+        more = " --set fleet.weights_from=s3" if plan.weights_from == "s3" else ""
+        return Sub(f"--s3 s3://${{Bucket}}/{folder}{more}", Bucket=bucket_name())
     if role == "worker":
         return "--evaluator remote" if plan.inference else "--evaluator onnx"
     return ""

@@ -11,7 +11,7 @@ from zerofleet.bus.redis import RedisBus
 from zerofleet.config import Config
 from zerofleet.fleet.facts import FleetFacts
 from zerofleet.fleet.signals import GracefulStop
-from zerofleet.remote import RemoteUnreachable
+from zerofleet.remote import RemoteUnreachable, RemoteWeights
 
 Say = Callable[[str], None]
 POLL_S = 0.2
@@ -73,9 +73,6 @@ def fetch_of(config: Config, run: str, say: Say) -> FetchWeights | None:
     """What gets weights from S3, where the run says so; None: they come from the bus."""
     if config.fleet.weights_from == "redis" or config.run.s3_url is None:
         return None
-    # Imported here: only such runs need it.
-    from zerofleet.remote.weights import RemoteWeights
-
     return RemoteWeights(config.run.s3_url, run, say)
 
 

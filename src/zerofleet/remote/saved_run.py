@@ -28,7 +28,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from zerofleet.errors import BadBytes, Inconsistent, TooLarge, Unsupported, ZerofleetError
 from zerofleet.printing import size_text
-from zerofleet.remote.s3 import NoSuchObject, S3Folder
+from zerofleet.remote.s3 import NoSuchObject, RemoteRefused, RemoteUnreachable, S3Folder
 from zerofleet.remote.snapshot import PART_BYTES, PartHashes, Snapshot
 from zerofleet.runs.folder import FACTS, UNPACKED, Run, check_name, read_run, runs_folder
 from zerofleet.runs.packs import DEFAULT_UNPACKED_BYTES, LEFT_OUT, S3_RECORD
@@ -41,6 +41,7 @@ NUM_MANIFESTS = 3
 """Kept in S3, with their blobs."""
 NUM_WEIGHTS = 10
 """Versions of the weights that play which stay in S3: a slow worker may still fetch an old one."""
+MAX_WEIGHTS_BYTES = 8 << 30
 GRACE = timedelta(hours=1)
 """Blobs that no manifest names may belong to an upload that is going on, unless they are older."""
 NUM_DOWNLOADS = 8
@@ -244,6 +245,30 @@ class SavedRun:
         ]
         self.s3.delete(doomed)
         return len(doomed) + self.s3.abandon_uploads(before)
+
+
+class RemoteWeights:
+    """Fetches weights that play by their SHA-256: Redis names them, S3 has their bytes.
+
+    Faults are reported once until it succeeds."""
+
+    def __init__(self, url: str, run: str, say: Say) -> None:
+        self._saved = SavedRun(url, run)
+        self._say = say
+        self._has_said = False
+
+    def __call__(self, sha256: str) -> bytes:
+        """The bytes, whose hash is right; RemoteUnreachable while they cannot be had. Who may not
+        list a bucket is refused what is not there."""
+        try:
+            data = self._saved.blob(sha256, WEIGHTS, MAX_WEIGHTS_BYTES)
+        except (RemoteRefused, RemoteUnreachable) as fault:
+            if not self._has_said:
+                self._say(f"new weights cannot be fetched: {fault}; trying again")
+                self._has_said = True
+            raise RemoteUnreachable(str(fault)) from None
+        self._has_said = False
+        return data
 
 
 def manifest_name(number: int) -> str:

@@ -25,14 +25,21 @@ secret() {
   chown 10001:10001 "$secrets/$2"
 }
 
+# redis_user KIND ID: this container logs in to Redis as the user of that kind, whose password is the secret.
+redis_user() {
+  [[ $2 ]] || return 0
+  secret "$2" redis && options+=(-e "REDIS_USER=zf-$RUN-$1" -e REDIS_PASSWORD_FILE=/run/secrets/redis)
+}
+
 image=$IMAGE
 options=()
 instance=$(metadata instance-id) || exit 1
 if [[ $number == dash ]]; then
   image=$DASH_IMAGE
+  redis_user viewer "$VIEWER_SECRET"
   command=(dash --run "$RUN" --port 8080)
 else
-  if [[ $REDIS_SECRET ]]; then secret "$REDIS_SECRET" redis && options+=(-e REDIS_PASSWORD_FILE=/run/secrets/redis); fi
+  redis_user "$ROLE" "$REDIS_SECRET"
   if [[ $CURVE_SECRET ]]; then
     secret "$CURVE_SECRET" curve && options+=(-e ZEROFLEET_CURVE_KEY_FILE=/run/secrets/curve)
   fi
