@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,23 @@ def test_a_plan_that_cannot_work_is_refused(given: dict[str, Any], fault: str) -
 
 
 SIZE = PROJECT / "src" / "zerofleet" / "cloud" / "sizes" / "test.yaml"
+
+
+# ---- the page
+
+
+def test_the_prices_on_the_page_are_those_of_the_price_file() -> None:
+    page = (PROJECT / "docs" / "14-cloud.md").read_text()
+    per_hour = dict(re.findall(r"^\| `(\w+)` \| .* \| \$([\d.]+) \|$", page, re.M)[:3])
+    assert set(per_hour) == {"test", "single", "cluster"}
+    for size, usd in per_hour.items():
+        assert f"{plan_of(size).priced(TODAY).usd_per_hour:.2f}" == usd, size
+    four_hours = plan_of("test", hours=4).priced(TODAY)
+    assert f"${four_hours.usd_per_hour:.2f} an hour, ${four_hours.total_usd:.2f} for" in page
+    rate = Rates.read().rate("beastybar/published_run")
+    work = Work.of(rate, steps=2000)
+    for size in per_hour:
+        found = estimate(plan_of(size), TODAY, rate, work)
+        row = re.search(rf"^\| `{size}`[^|]* \| ([\d.]+) \| \$([\d.]+) \|$", page, re.M)
+        assert row, size
+        assert row.groups() == (f"{found.hours:.2f}", f"{found.usd:.2f}")

@@ -3,6 +3,7 @@
 import multiprocessing
 import signal
 from collections import Counter
+from typing import Any
 
 import boto3
 import pytest
@@ -14,7 +15,7 @@ from zerofleet.cloud.account import Account, CloudFailed
 from zerofleet.cloud.launch import STEPS, Declined, choose_zones, read_status, up
 from zerofleet.cloud.prices import Prices
 from zerofleet.cloud.stacks import Stacks
-from zerofleet.cloud.teardown import TakenDown, down, leftovers
+from zerofleet.cloud.teardown import TakenDown, delete_bucket, down, leftovers
 from zerofleet.errors import BadText, Inconsistent
 
 PRICES = Prices.read()
@@ -48,6 +49,7 @@ def what_costs() -> dict[str, int]:
     gateways = ec2.describe_nat_gateways()["NatGateways"]
     groups = boto3.client("autoscaling").describe_auto_scaling_groups()
     redis = boto3.client("elasticache").describe_replication_groups()["ReplicationGroups"]
+    users = boto3.client("elasticache").describe_users()["Users"]
     return {
         "machines": len(machines()),
         "disks": len(ec2.describe_volumes()["Volumes"]),
@@ -55,6 +57,7 @@ def what_costs() -> dict[str, int]:
         "addresses": len(ec2.describe_addresses()["Addresses"]),
         "groups": len(groups["AutoScalingGroups"]),
         "redis": sum(each["Status"] != "deleting" for each in redis),
+        "users": sum(each["UserId"] != "default" for each in users),  # AWS' own
         "secrets": len(boto3.client("secretsmanager").list_secrets()["SecretList"]),
         "logs": len(boto3.client("logs").describe_log_groups()["logGroups"]),
         "dashboards": len(boto3.client("cloudwatch").list_dashboards()["DashboardEntries"]),
@@ -121,6 +124,38 @@ def test_up_twice_changes_nothing_and_a_new_stack_takes_over_the_bucket(server: 
     (kept,) = take_down().kept
     assert (kept.identity, kept.note) == (bucket, "1 objects, 0.00 GB")
     assert launch(plan_of()).stack.outputs["BucketName"] == bucket
+
+
+def test_a_kept_bucket_is_deleted_with_all_versions_and_half_uploads(server: Server) -> None:
+    bucket = launch(plan_of("single")).stack.outputs["BucketName"]
+    account = Account("us-east-1")
+    s3 = account.client("s3")
+    s3.delete_bucket_policy(Bucket=bucket)  # the test's connection has no TLS
+    # moto leaves out what the template says of versions.
+    s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    for key in ("x", "x", "y"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"0")
+    s3.delete_object(Bucket=bucket, Key="x")  # a marker, above two versions
+    half = s3.create_multipart_upload(Bucket=bucket, Key="half")["UploadId"]
+    listed = s3.list_object_versions(Bucket=bucket)
+    versions = {
+        (each["Key"], each["VersionId"]) for each in listed["Versions"] + listed["DeleteMarkers"]
+    }
+    assert len(versions) == 4
+    (kept,) = take_down().kept
+
+    asked: list[object] = []
+
+    def record(params: dict[str, Any], **_: object) -> None:
+        doomed = params.get("Delete", {}).get("Objects", [])
+        asked.extend((each["Key"], each["VersionId"]) for each in doomed)
+        asked.extend([params["UploadId"]] if "UploadId" in params else [])
+
+    s3.meta.events.register("before-parameter-build.s3", record)
+    delete_bucket(account, kept.identity)
+    assert set(asked) == {*versions, half}
+    assert s3.list_buckets()["Buckets"] == []
+    assert take_down().kept == ()
 
 
 def test_a_missing_quota_is_named_and_spends_nothing(server: Server) -> None:

@@ -271,6 +271,14 @@ def down(
     run: RunName,
     region: Region = None,
     prices: PriceFile = None,
+    delete_bucket: Annotated[
+        bool,
+        typer.Option(
+            "--delete-bucket",
+            help="Also delete the run's bucket, with its checkpoints and games. Fetch them first: "
+            "zerofleet runs pull.",
+        ),
+    ] = False,
     yes: Annotated[
         str | None,
         typer.Option("--yes", metavar="NAME", help="For scripts: confirms by naming the run."),
@@ -278,13 +286,14 @@ def down(
 ) -> None:
     """Take everything of a run down, and check that nothing is left that costs.
 
-    Machines drain first. The bucket with checkpoints and games stays, and is named with its price.
-    Exit status 1 if something that costs is left; it is named.
+    Machines drain first. The bucket with checkpoints and games stays unless --delete-bucket is
+    given, and is named with its price. Exit status 1 if something that costs is left; it is named.
 
     Example: zerofleet cloud down --run c4
     """
     from zerofleet.cloud.account import Account, readable_errors
     from zerofleet.cloud.prices import Prices
+    from zerofleet.cloud.teardown import delete_bucket as erase_bucket
     from zerofleet.cloud.teardown import down as take_down
 
     where = region or "us-east-1"
@@ -293,14 +302,22 @@ def down(
     if yes is None:
         if not sys.stdin.isatty():
             raise BadText(f"nobody can be asked here; --yes {run} confirms")
-        typer.confirm(f"Take down run {run} in {where}? Its bucket stays.", abort=True)
+        bucket = "DELETE its bucket with all checkpoints and games?" if delete_bucket else ""
+        typer.confirm(
+            f"Take down run {run} in {where}? {bucket or 'Its bucket stays.'}", abort=True
+        )
     with readable_errors():
         account = Account(where)
         account.identity()
         found = take_down(account, run, Prices.read(prices), lambda text: say(text, flush=True))
     say(f"the stack of run {run} is {'gone' if found.was_there else 'not there'}")
     for kept in found.kept:
-        say(f"kept: {kept}; remove it with: aws s3 rb --force s3://{kept.identity}")
+        if delete_bucket:
+            with readable_errors():
+                erase_bucket(account, kept.identity)
+            say(f"deleted: bucket {kept.identity} ({kept.note})")
+        else:
+            say(f"kept: {kept}; to delete it: zerofleet cloud down --run {run} --delete-bucket")
     if not found.left:
         say("nothing else of this run is left that costs")
         return

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zerofleet.cloud.account import Account
+from zerofleet.cloud.account import Account, CloudFailed
 from zerofleet.cloud.prices import HOURS_PER_MONTH, Prices
 from zerofleet.cloud.stacks import POLL_S, Say, Stacks, stack_name
 
@@ -177,6 +177,24 @@ def _buckets(account: Account, run: str, prices: Prices) -> Iterator[Found]:
         yield Found("bucket", name, monthly, f"{num_objects:,} objects, {size_bytes / 1e9:.2f} GB")
 
 
+def delete_bucket(account: Account, name: str) -> None:
+    """Deletes a bucket with all versions of its objects; the run in it is gone."""
+    s3 = account.client("s3")
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=name):
+        doomed = [
+            {"Key": each["Key"], "VersionId": each["VersionId"]}
+            for each in [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
+        ]
+        if doomed:
+            answer = s3.delete_objects(Bucket=name, Delete={"Objects": doomed, "Quiet": True})
+            for fault in answer.get("Errors", []):
+                raise CloudFailed(f"{name}/{fault['Key']} cannot be deleted: {fault['Code']}")
+    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=name):
+        for upload in page.get("Uploads", []):
+            s3.abort_multipart_upload(Bucket=name, Key=upload["Key"], UploadId=upload["UploadId"])
+    s3.delete_bucket(Bucket=name)
+
+
 def _by_tag(run: str) -> list[dict[str, Any]]:
     return [
         {"Name": "tag:Run", "Values": [run]},
@@ -184,4 +202,4 @@ def _by_tag(run: str) -> list[dict[str, Any]]:
     ]
 
 
-__all__ = ["Found", "TakenDown", "down", "kept_bucket", "leftovers"]
+__all__ = ["Found", "TakenDown", "delete_bucket", "down", "kept_bucket", "leftovers"]
