@@ -194,8 +194,8 @@ def test_a_trainer_whose_run_is_done_ends_what_is_paid_by_the_hour(
 def test_the_dashboard_logs_in_to_redis_as_one_who_only_looks(
     tmp_path: Path, metadata: MetadataServer
 ) -> None:
-    given = {"REDIS_SECRET": "of-trainer", "VIEWER_SECRET": "of-viewer", "DASH_IMAGE": IMAGE}
-    role = RoleScript(tmp_path, metadata, "dash", ROLE="trainer", **given)
+    given = {f"{whose}_SECRET": f"of {whose}" for whose in ("REDIS", "VIEWER")}
+    role = RoleScript(tmp_path, metadata, "dash", ROLE="trainer", DASH_IMAGE=IMAGE, **given)
     role.wait_until_running()
     role.finish_run()
     role.ended()
@@ -204,7 +204,7 @@ def test_the_dashboard_logs_in_to_redis_as_one_who_only_looks(
     asked = {
         call[call.index("--secret-id") + 1] for call in role.calls("aws") if "--secret-id" in call
     }
-    assert asked == {"of-viewer"}
+    assert asked == {"of VIEWER"}
 
 
 def test_a_trainer_that_is_stopped_has_not_finished_its_run(

@@ -111,7 +111,8 @@ def secrets_of(plan: Plan, role: Role) -> dict[str, str]:
         if role == "trainer":
             found["VIEWER_SECRET"] = password_title(VIEWER)
     if plan.inference and role != "trainer":
-        found["CURVE_SECRET"] = "WorkerKey" if role == "worker" else "ServerKey"
+        title = "WorkerKey" if role == "worker" else "ServerKey"
+        found["CURVE_SECRET"] = title
     return found
 
 
