@@ -1,8 +1,10 @@
 """The whole application: API, live updates and pages behind the doors."""
 
+from collections.abc import AsyncIterator
+
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
@@ -15,6 +17,9 @@ from zerofleet.web.lend.messages import SOCKET_PATH, WEIGHTS_PATH
 from zerofleet.web.live import Live
 from zerofleet.web.safety import COOKIE, Doors, Safety
 from zerofleet.web.services import Services
+
+PIECE_BYTES = 64 << 10
+"""Of weights, sent at a time."""
 
 
 def make_app(services: Services, live: Live, doors: Doors, run: str | None = None) -> ASGIApp:
@@ -52,9 +57,21 @@ def add_lending(app: FastAPI, services: Services, lending: Lending) -> None:
         token = token_in(request.headers.get("authorization"))
         version = int(request.path_params["version"])
         found = await services.in_thread(lending.weights, token, version)
-        headers = {"cache-control": "private, max-age=31536000, immutable", "etag": found.sha256}
-        return Response(found.onnx, 200, headers, "application/octet-stream")
+        headers = {
+            "cache-control": "private, max-age=31536000, immutable",
+            "etag": found.sha256,
+            "content-length": str(len(found.onnx)),
+        }
+        return StreamingResponse(pieces(found.onnx), 200, headers, "application/octet-stream")
 
     app.add_api_websocket_route(SOCKET_PATH, connect)
     path = f"{WEIGHTS_PATH}/{{version:int}}.onnx"
     app.add_route(path, weights, methods=["GET"], include_in_schema=False)
+
+
+async def pieces(data: bytes) -> AsyncIterator[memoryview]:
+    """A large file for a client that may read slowly: the server waits after each piece until the
+    client has taken it. Sent whole, every download would hold a copy of its own, and all tabs
+    fetch new weights at once."""
+    for first in range(0, len(data), PIECE_BYTES):
+        yield memoryview(data)[first : first + PIECE_BYTES]

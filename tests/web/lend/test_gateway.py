@@ -2,9 +2,14 @@
 
 import asyncio
 import json
+import socket
+import tracemalloc
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
+import pytest
 from lending_client import Client, connected, play, sign_up
 from lent_run import LentServer, lent_server, serving
 from redis_server import RedisServer, needs_redis
@@ -89,6 +94,37 @@ def test_weights_need_the_token_in_the_header(lent: LentServer) -> None:
     assert httpx.get(path, headers=headers).status_code == 200
     gone = f"{lent.url}/lend/v1/weights/999999.onnx"
     assert httpx.get(gone, headers=headers).status_code == 404
+
+
+def test_downloads_that_are_not_read_hold_no_copies_of_the_weights(
+    lent: LentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(onnx=bytes(8 << 20), sha256="0" * 64)
+    monkeypatch.setattr(lent.lending, "weights", lambda token, version: found)
+    address = ("127.0.0.1", lent.server.port)
+    request = (
+        f"GET /lend/v1/weights/1.onnx HTTP/1.1\r\nHost: 127.0.0.1:{lent.server.port}\r\n"
+        f"Authorization: Bearer {'t' * 32}\r\n\r\n"
+    )
+    with ExitStack() as stack:
+        tracemalloc.start()
+        stack.callback(tracemalloc.stop)
+        before = tracemalloc.get_traced_memory()[0]
+        readers = []
+        for _ in range(8):
+            reader = stack.enter_context(socket.create_connection(address))
+            reader.sendall(request.encode())
+            readers.append(reader)
+        for reader in readers:
+            assert b" 200 " in reader.recv(200)
+        held = tracemalloc.get_traced_memory()[0] - before
+        assert held < len(found.onnx) / 2
+        # Who reads gets all of it.
+        rest = 0
+        while rest < len(found.onnx):
+            data = readers[0].recv(1 << 20)
+            assert data
+            rest += len(data)
 
 
 def test_games_survive_a_restart_of_the_gateway_and_count_once(tmp_path: Path) -> None:
