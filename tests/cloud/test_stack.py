@@ -154,6 +154,20 @@ def public_subnet(broken: Broken) -> None:
     broken["FirstSubnet"]["Properties"]["MapPublicIpOnLaunch"] = True
 
 
+def subnet_with_a_way_in(broken: Broken) -> None:
+    broken["FirstSubnetRoutes"]["Properties"]["RouteTableId"] = {"Ref": "PublicRoutes"}
+
+
+def machine_in_the_public_subnet(broken: Broken) -> None:
+    broken["WorkerGroup"]["Properties"]["VPCZoneIdentifier"] = [{"Ref": "PublicSubnet"}]
+
+
+def private_routes_to_the_gateway(broken: Broken) -> None:
+    route = broken["PrivateRoute"]["Properties"]
+    route["GatewayId"] = {"Ref": "InternetGateway"}
+    del route["NatGatewayId"]
+
+
 def public_bucket(broken: Broken) -> None:
     broken["Bucket"]["Properties"]["PublicAccessBlockConfiguration"]["BlockPublicPolicy"] = False
 
@@ -281,6 +295,9 @@ def unknown_type(broken: Broken) -> None:
         (open_ssh, "lets in SSH"),
         (open_all_ports, "lets in all ports"),
         (public_subnet, "FirstSubnet: machines in this subnet get public addresses"),
+        (subnet_with_a_way_in, "RedisSubnets: is in FirstSubnet, which the internet's gateway"),
+        (machine_in_the_public_subnet, "WorkerGroup: is in PublicSubnet, which the internet's"),
+        (private_routes_to_the_gateway, "TrainerGroup: is in FirstSubnet, which the internet's"),
         (public_bucket, "Bucket: may become public: BlockPublicPolicy"),
         (bucket_without_block, "Bucket: may become public: RestrictPublicBuckets"),
         (bucket_for_everyone, "BucketPolicy: lets everyone in"),
@@ -321,7 +338,7 @@ def test_a_template_that_is_broken_in_one_way_has_that_fault(
     assert any(fault in each for each in found), found
 
 
-@pytest.mark.parametrize("tag", ["Role", "Run"])
+@pytest.mark.parametrize("tag", ["Project", "Role", "Run"])
 def test_a_missing_tag_is_found_on_every_resource_that_can_have_one(tag: str) -> None:
     num_tagged = 0
     for title in TEMPLATES["cluster"]["Resources"]:

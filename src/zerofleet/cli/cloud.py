@@ -1,18 +1,19 @@
-"""zerofleet cloud"""
+"""zerofleet cloud: the stack of a run, from its plan to its end"""
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from zerofleet.cli.cloud_cost import AsJson, PriceFile, cost
+from zerofleet.cli.fleet_arguments import RunName
 from zerofleet.cli.output import print_table
+from zerofleet.cloud.plan import DEFAULT_REGION, Plan, PricedPlan, read_plan
+from zerofleet.cloud.prices import Prices
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.printing import say
-
-if TYPE_CHECKING:
-    from zerofleet.cloud.plan import Plan, PricedPlan
 
 Size = Annotated[
     str,
@@ -22,10 +23,10 @@ Size = Annotated[
         "of a published plan), or a YAML file of the same form.",
     ),
 ]
-RunName = Annotated[str, typer.Option("--run", metavar="NAME", help="Name of the run.")]
 Game = Annotated[str | None, typer.Option(metavar="GAME", help="Game that is trained.")]
 Preset = Annotated[str | None, typer.Option(help="Preset of its settings.")]
 Region = Annotated[str | None, typer.Option(help="Region of the provider.")]
+StackRegion = Annotated[str, typer.Option("--region", help="Region of the run's stack.")]
 Hours = Annotated[
     float | None, typer.Option(help="After this many hours the machines end by themselves.")
 ]
@@ -36,11 +37,6 @@ Budget = Annotated[
 Notify = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Mail address for the budget's alarm.")
 ]
-PriceFile = Annotated[
-    Path | None,
-    typer.Option("--prices", metavar="FILE", help="Prices, as in zerofleet/cloud/prices.yaml."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 cloud = typer.Typer(
     no_args_is_help=True,
@@ -75,16 +71,13 @@ def plan(
 
     Example: zerofleet cloud plan test --run c4 --game connect4 --hours 4 --budget 10
     """
-    # Imported here and below: they need the extra `cloud`.
-    from zerofleet.cloud.plan import read_plan
-    from zerofleet.cloud.prices import Prices
-
     listed = Prices.read(prices)
     asked = read_plan(
         size, run=run, game=game, preset=preset, region=region, hours=hours, budget_usd=budget
     )
     priced = asked.priced(listed)
     if template is not None:
+        # Imported here and below: they need the extra `cloud`.
         from zerofleet.cloud.checks import faults
         from zerofleet.cloud.stack import template as make_template
         from zerofleet.cloud.stack import to_json
@@ -116,7 +109,7 @@ def plan(
         priced.refuse_over_budget()
 
 
-def print_plan(priced: "PricedPlan") -> None:
+def print_plan(priced: PricedPlan) -> None:
     rows = [
         (
             line.what,
@@ -163,8 +156,6 @@ def up(
     from zerofleet.cloud.account import Account, readable_errors
     from zerofleet.cloud.launch import tunnel_command
     from zerofleet.cloud.launch import up as launch
-    from zerofleet.cloud.plan import read_plan
-    from zerofleet.cloud.prices import Prices
     from zerofleet.infer.sockets import make_key_files
 
     listed = Prices.read(prices)
@@ -179,7 +170,7 @@ def up(
         notify=notify,
     )
 
-    def confirm(priced: "PricedPlan") -> bool:
+    def confirm(priced: PricedPlan) -> bool:
         print_plan(priced)
         say(listed.age_note())
         return has_agreed(asked, priced, yes)
@@ -201,7 +192,7 @@ def up(
     say(f"end:       zerofleet cloud down --run {run} --region {asked.region}")
 
 
-def has_agreed(plan: "Plan", priced: "PricedPlan", yes: float | None) -> bool:
+def has_agreed(plan: Plan, priced: PricedPlan, yes: float | None) -> bool:
     """Asks; without a terminal only the budget itself is an answer."""
     if yes is not None:
         if yes != plan.budget_usd:
@@ -219,7 +210,7 @@ def has_agreed(plan: "Plan", priced: "PricedPlan", yes: float | None) -> bool:
 
 
 @cloud.command()
-def status(run: RunName, region: Region = None, as_json: AsJson = False) -> None:
+def status(run: RunName, region: StackRegion = DEFAULT_REGION, as_json: AsJson = False) -> None:
     """Show the machines of a run, until when they run, and what they have cost.
 
     Example: zerofleet cloud status --run c4
@@ -227,13 +218,12 @@ def status(run: RunName, region: Region = None, as_json: AsJson = False) -> None
     from zerofleet.cloud.account import Account, readable_errors
     from zerofleet.cloud.launch import read_status, tunnel_command
 
-    where = region or "us-east-1"
     with readable_errors():
-        account = Account(where)
+        account = Account(region)
         account.identity()
         found = read_status(account, run)
     if found is None:
-        raise BadText(f"there is no stack of run {run} in {where}")
+        raise BadText(f"there is no stack of run {run} in {region}")
     if as_json:
         say(
             json.dumps(
@@ -262,14 +252,14 @@ def status(run: RunName, region: Region = None, as_json: AsJson = False) -> None
             f"${float(outputs['StackBudgetUsd']):,.2f}"
         )
     if found.dashboard_machine:
-        say(f"dashboard: {tunnel_command(where, found.dashboard_machine)}")
+        say(f"dashboard: {tunnel_command(region, found.dashboard_machine)}")
         say("           then open http://127.0.0.1:8080")
 
 
 @cloud.command()
 def down(
     run: RunName,
-    region: Region = None,
+    region: StackRegion = DEFAULT_REGION,
     prices: PriceFile = None,
     delete_bucket: Annotated[
         bool,
@@ -292,11 +282,9 @@ def down(
     Example: zerofleet cloud down --run c4
     """
     from zerofleet.cloud.account import Account, readable_errors
-    from zerofleet.cloud.prices import Prices
     from zerofleet.cloud.teardown import delete_bucket as erase_bucket
     from zerofleet.cloud.teardown import down as take_down
 
-    where = region or "us-east-1"
     if yes is not None and yes != run:
         raise BadText(f"--yes {yes} is not the run, {run}; name that")
     if yes is None:
@@ -304,10 +292,10 @@ def down(
             raise BadText(f"nobody can be asked here; --yes {run} confirms")
         bucket = "DELETE its bucket with all checkpoints and games?" if delete_bucket else ""
         typer.confirm(
-            f"Take down run {run} in {where}? {bucket or 'Its bucket stays.'}", abort=True
+            f"Take down run {run} in {region}? {bucket or 'Its bucket stays.'}", abort=True
         )
     with readable_errors():
-        account = Account(where)
+        account = Account(region)
         account.identity()
         found = take_down(account, run, Prices.read(prices), lambda text: say(text, flush=True))
     say(f"the stack of run {run} is {'gone' if found.was_there else 'not there'}")
@@ -332,118 +320,4 @@ def down(
     raise typer.Exit(1)
 
 
-@cloud.command()
-def cost(
-    sizes: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SIZE]...", help="Sizes to compare. Default: all."),
-    ] = None,
-    work: Annotated[
-        str,
-        typer.Option(metavar="GAME/PRESET", help="What is trained; its rates were measured."),
-    ] = "beastybar/published_run",
-    games: Annotated[float | None, typer.Option(help="Number of games.")] = None,
-    steps: Annotated[float | None, typer.Option(help="Number of training steps.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Number of runs, such as those of a sweep.")] = 1,
-    gpus: Annotated[
-        bool, typer.Option("--gpus", help="Compare single GPU machines instead.")
-    ] = False,
-    around_the_clock: Annotated[
-        bool,
-        typer.Option(
-            "--around-the-clock",
-            help="A month of a hosted Redis and a hosted GPU, with your laptop as the worker.",
-        ),
-    ] = False,
-    egress_gb: Annotated[
-        float | None, typer.Option(help="Price of GB that leave the provider in a month.")
-    ] = None,
-    orphaned_gib: Annotated[
-        float | None, typer.Option(help="Price of GiB of disks that outlive their machines.")
-    ] = None,
-    prices: PriceFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Estimate time and money for games or steps.
-
-    From dated prices and from rates that were measured (bench/results). Speeds of GPUs that were
-    not measured are stated by their makers and marked so.
-
-    Examples: zerofleet cloud cost --steps 2000; zerofleet cloud cost single --steps 2000 --runs 10;
-    zerofleet cloud cost --gpus --games 100000; zerofleet cloud cost --around-the-clock
-    """
-    from zerofleet.cloud.cost import (
-        Rates,
-        Work,
-        around_the_clock_usd,
-        compare_gpus,
-        egress_usd,
-        estimate,
-        orphaned_disks_usd_per_month,
-    )
-    from zerofleet.cloud.plan import read_plan, size_names
-    from zerofleet.cloud.prices import HOURS_PER_MONTH, Prices
-
-    listed = Prices.read(prices)
-    monthly = {}
-    if around_the_clock:
-        monthly["Redis and a GPU around the clock, a laptop plays"] = around_the_clock_usd(
-            listed, "redis", "gpu"
-        )
-    if egress_gb is not None:
-        monthly[f"egress of {egress_gb:g} GB"] = egress_usd(listed, egress_gb)
-    if orphaned_gib is not None:
-        monthly[f"{orphaned_gib:g} GiB of orphaned disks"] = orphaned_disks_usd_per_month(
-            listed, orphaned_gib
-        )
-    rows = []
-    if games is not None or steps is not None or not monthly:
-        rate = Rates.read().rate(work)
-        wanted = Work.of(rate, games, steps)
-        if gpus:
-            found = {
-                f"{offer.type} ({offer.kind.gpus} {offer.kind.gpu})": offer.estimate
-                for offer in compare_gpus(listed, rate, wanted)
-            }
-        else:
-            found = {
-                size: estimate(read_plan(size, run="estimate"), listed, rate, wanted)
-                for size in sizes or size_names()
-            }
-        rows = [
-            {
-                "machines": name,
-                "hours": each.hours * runs,
-                "usd": each.usd * runs,
-                "bottleneck": each.bottleneck,
-                "speed": each.basis,
-            }
-            for name, each in found.items()
-        ]
-    if as_json:
-        say(
-            json.dumps(
-                {"prices_as_of": str(listed.as_of), "estimates": rows, "monthly_usd": monthly}
-            )
-        )
-        return
-    if rows:
-        times = f" x {runs} runs" if runs > 1 else ""
-        say(f"{work}: {wanted.games:,.0f} games, {wanted.steps:,.0f} steps{times}")
-        print_table(
-            ("machines", "hours", "price", "bottleneck", "GPU speed"),
-            [
-                (
-                    str(row["machines"]),
-                    f"{row['hours']:,.2f}",
-                    f"${row['usd']:,.2f}",
-                    str(row["bottleneck"]),
-                    str(row["speed"]),
-                )
-                for row in rows
-            ],
-            numbers=("hours", "price"),
-        )
-    for what, usd in monthly.items():
-        say(f"{what}: ${usd:,.2f} a month of {HOURS_PER_MONTH} h")
-    say(listed.age_note())
+cloud.command()(cost)

@@ -2,10 +2,11 @@
 
     for fault in faults(template): …
 
-A door that is open to the world, a bucket that others can read, a disk or a wire without
-encryption, a permission that is wider than a role's work, a missing tag, a missing budget or a
-missing end. `up` refuses a template with a fault, and the tests break a good one in each way. A
-type of resource that is not known here is a fault too: nobody has thought about it yet.
+A door that is open to the world, a machine in a public subnet, a bucket that others can read, a
+disk or a wire without encryption, a permission that is wider than a role's work, a missing tag, a
+missing budget or a missing end. `up` refuses a template with a fault, and the tests break a good
+one in each way. A type of resource that is not known here is a fault too: nobody has thought about
+it yet.
 """
 
 import ipaddress
@@ -14,7 +15,7 @@ from typing import Any
 
 from zerofleet.cloud.stack_network import NETWORK
 
-REQUIRED_TAGS = {"Role", "Run"}
+REQUIRED_TAGS = {"Project", "Role", "Run"}
 UNTAGGED = {
     "AWS::Budgets::Budget",
     "AWS::CloudWatch::Dashboard",
@@ -68,6 +69,7 @@ def faults(template: dict[str, Any]) -> list[str]:
     for title, resource in resources.items():
         kind, properties = resource["Type"], resource.get("Properties", {})
         found += [f"{title}: {fault}" for fault in _faults_of(kind, properties, resource)]
+    found += _public_machines(resources)
     found += _missing_guards(resources)
     return found
 
@@ -146,6 +148,33 @@ def _door_faults(kind: str, properties: dict[str, Any]) -> Iterator[str]:
                 yield "lets in all ports from others than itself"
         elif first <= 22 <= last:
             yield "lets in SSH; people come through SSM"
+
+
+def _public_machines(resources: dict[str, Any]) -> Iterator[str]:
+    """A subnet whose routes lead to the internet's gateway is public: machines and Redis are in
+    none."""
+
+    def of(kind: str) -> dict[str, dict[str, Any]]:
+        found = {title: each for title, each in resources.items() if each["Type"] == kind}
+        return {title: each["Properties"] for title, each in found.items()}
+
+    public_tables = {
+        route["RouteTableId"]["Ref"]
+        for route in of("AWS::EC2::Route").values()
+        if "GatewayId" in route
+    }
+    tables = {
+        each["SubnetId"]["Ref"]: each["RouteTableId"]["Ref"]
+        for each in of("AWS::EC2::SubnetRouteTableAssociation").values()
+    }
+    groups = of("AWS::AutoScaling::AutoScalingGroup")
+    used = {title: group["VPCZoneIdentifier"] for title, group in groups.items()}
+    for title, each in of("AWS::ElastiCache::SubnetGroup").items():
+        used[title] = each["SubnetIds"]
+    for title, subnets in used.items():
+        for name in (subnet["Ref"] for subnet in subnets):
+            if tables.get(name) in public_tables:
+                yield f"{title}: is in {name}, which the internet's gateway serves"
 
 
 def _is_internal(block: str) -> bool:

@@ -23,6 +23,7 @@ from zerofleet.errors import BadText, Unsupported, first_fault
 
 Role = Literal["worker", "inference", "trainer"]
 MAX_HOURS = 24 * 31
+DEFAULT_REGION = "us-east-1"
 RUN_NAME = re.compile(r"[a-z][a-z0-9-]{0,29}")
 """It becomes part of the names of resources, of which Redis allows the shortest."""
 
@@ -68,7 +69,7 @@ class Plan(_Part):
     run: str
     game: str = "connect4"
     preset: str = "standard"
-    region: str = "us-east-1"
+    region: str = DEFAULT_REGION
     hours: float = Field(4.0, gt=0, le=MAX_HOURS)
     """After this long the machines end by themselves."""
     budget_usd: float | None = Field(None, gt=0)
@@ -263,6 +264,7 @@ def read_plan(size: str, **given: Any) -> Plan:
 
 
 __all__ = [
+    "DEFAULT_REGION",
     "Images",
     "Machines",
     "Plan",
