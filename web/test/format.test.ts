@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, count, duration, elo, percent, playerText, plural, short, winnerText } from "../src/parts/format";
+import { ago, asTitle, bytes, count, duration, elo, percent, playerText, plural, short, winnerText } from "../src/parts/format";
 
 test("large numbers keep three digits", () => {
   expect([0, 0.004, 0.25, 12.34, 999.4, 1234, 45_678, 1_234_567].map(short)).toEqual([
@@ -27,6 +27,10 @@ test("sizes, counts of things and players read as people say them", () => {
   expect([bytes(12), bytes(3_400_000), bytes(999_600)]).toEqual(["12 B", "3.4 MB", "1.0 MB"]);
   expect([plural(1, "game"), plural(2000, "ply", "plies")]).toEqual(["1 game", "2,000 plies"]);
   expect(["run:c4@1894", "run:c4", "heuristic"].map(playerText)).toEqual(["c4, step 1,894", "c4", "heuristic"]);
+});
+
+test("a name of the code is shown as a title", () => {
+  expect(["card_destination", "policy"].map(asTitle)).toEqual(["Card destination", "Policy"]);
 });
 
 test("a game's winner is named from the first player's outcome", () => {

@@ -3,14 +3,13 @@
 // A turn is shown step by step, one sentence each; with reduced motion its end is shown at once, with all sentences.
 import { useState } from "preact/hooks";
 import { Button } from "../parts/controls";
-import { percent, plural } from "../parts/format";
+import { capital, percent, plural } from "../parts/format";
 import { useFrames, useGlide } from "./beastybar_motion";
 import {
   CARDS_TO_OPEN,
   SPECIES,
   SPECIES_NAMES,
   cardName,
-  capital,
   count,
   meaning,
   movesByAnimal,

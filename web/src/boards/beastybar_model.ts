@@ -1,6 +1,7 @@
 // Beasty Bar as data: the animals, what a move means, and the frames of a turn.
 // A card is written as the core writes it: its species and its owner, `lion0`.
 
+import { capital } from "../parts/format";
 import { YOU, doing, type BeastyBarSeen, type Cards, type Legal, type Player, type Step } from "./board";
 
 export type Species =
@@ -219,10 +220,6 @@ function gains(entered: readonly string[], names: readonly [string, string]): st
 
 function sameCards(one: readonly string[], two: readonly string[]): boolean {
   return one.length === two.length && one.every((card, place) => card === two[place]);
-}
-
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The start of a sentence; a player's name stays as it is written. */

@@ -1,4 +1,4 @@
-// Numbers as people read them: grouped, rounded to what matters, with a true minus sign.
+// Numbers as people read them: grouped, rounded to what matters, with a true minus sign; names as titles.
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -88,4 +88,13 @@ export function playerText(text: string): string {
 
 function minus(text: string): string {
   return text.replace("-", "\u2212");
+}
+
+/** `card_destination` is `Card destination`. */
+export function asTitle(name: string): string {
+  return capital(name.replaceAll("_", " "));
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

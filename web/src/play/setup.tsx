@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { AnyBoard } from "../boards";
 import { ApiError, post, useGet } from "../client";
 import { Button, Choice, Field, Select } from "../parts/controls";
+import { asTitle } from "../parts/format";
 import { ErrorNote, Loading, PageHead } from "../parts/page";
 import { go, pathTo } from "../router";
 import { Animals, Rules } from "./rules";
@@ -119,7 +120,7 @@ function SetupForm({ games, wanted, query }: FormProps) {
               {game.options.map((option) => (
                 <Select
                   key={option.name}
-                  label={capital(option.name)}
+                  label={asTitle(option.name)}
                   value={given[option.name] ?? option.default}
                   options={option.allowed.map((value) => ({ value, text: value }))}
                   onChange={(value) => setOptions({ ...options, [option.name]: value })}
@@ -234,8 +235,4 @@ function givenOptions(query: URLSearchParams): Record<string, string> {
       return [each.slice(0, at), each.slice(at + 1)];
     }),
   );
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -3,7 +3,7 @@ import type { components } from "../api";
 import { Chart } from "../charts/chart";
 import { curve, eloLine, formatAlong, scoreLines, speed, ticksAlong, waitingShare, type Along } from "../charts/curves";
 import type { Line } from "../charts/lines";
-import { elo, percent, short } from "../parts/format";
+import { asTitle, elo, percent, short } from "../parts/format";
 import { Section } from "../parts/page";
 
 type Schemas = components["schemas"];
@@ -86,7 +86,7 @@ export function Losses({ runs, along }: CurvesProps) {
         <p class="section-note">Curves appear with the first training steps.</p>
       ) : (
         <div class={losses.length % 4 === 0 ? "charts charts-four" : "charts"}>
-          {losses.map((name) => chart(name, name === "loss" ? "Total" : capital(name.slice("loss/".length))))}
+          {losses.map((name) => chart(name, name === "loss" ? "Total" : asTitle(name.slice("loss/".length))))}
         </div>
       )}
       {others.length > 0 && (
@@ -171,8 +171,4 @@ function each(
     const metrics = run[kind];
     return metrics === null ? [] : [draw(metrics, run)];
   });
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
