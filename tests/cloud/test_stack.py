@@ -99,6 +99,24 @@ def test_workers_are_interruptible_unless_told_otherwise_and_the_trainer_is_not(
     assert market("test", "Worker", selfplay=steady) == {}
 
 
+def test_the_only_doors_are_those_to_redis_and_to_inference_servers() -> None:
+    def doors(size: str) -> set[tuple[str, int, int]]:
+        rules = [
+            each["Properties"]
+            for each in TEMPLATES[size]["Resources"].values()
+            if each["Type"] == "AWS::EC2::SecurityGroupIngress"
+        ]
+        return {
+            (rule["Description"], rule["FromPort"], rule["ToPort"])
+            for rule in rules
+            if rule["IpProtocol"] == "tcp"
+        }
+
+    to_redis = {(f"{role} to redis", 6379, 6379) for role in ("worker", "inference", "trainer")}
+    assert doors("test") == doors("cluster") == to_redis | {("worker to inference", 7000, 7063)}
+    assert doors("single") == set()
+
+
 def test_user_data_fits_and_has_no_secret(server: Server) -> None:
     launch(plan_of())
     store = boto3.client("secretsmanager")

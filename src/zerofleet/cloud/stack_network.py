@@ -28,7 +28,6 @@ NETWORK = "10.20.0.0/16"
 PUBLIC, FIRST, SECOND = "10.20.0.0/24", "10.20.16.0/20", "10.20.32.0/20"
 REDIS_PORT = 6379
 INFERENCE_PORTS = (7000, 7063)
-METRIC_PORTS = (9470, 9479)
 
 
 def add_network(template: Template, plan: Plan) -> None:
@@ -153,9 +152,6 @@ def _add_security_groups(template: Template, plan: Plan) -> None:
             _let_in(template, "redis", role, REDIS_PORT, REDIS_PORT)
     if plan.inference:
         _let_in(template, "inference", "worker", *INFERENCE_PORTS)
-    for role in plan.machines():
-        if role != "trainer":
-            _let_in(template, role, "trainer", *METRIC_PORTS)
 
 
 def _let_in(template: Template, to: str, sender: str, first_port: int, last_port: int) -> None:
