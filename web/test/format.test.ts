@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { ago, asTitle, bytes, count, duration, elo, percent, playerText, plural, short, winnerText } from "../src/parts/format";
+import {
+  ago,
+  asTitle,
+  bytes,
+  count,
+  duration,
+  elo,
+  percent,
+  playerText,
+  plural,
+  short,
+  winnerText,
+} from "../src/parts/format";
 
 test("large numbers keep three digits", () => {
   expect([0, 0.004, 0.25, 12.34, 999.4, 1234, 45_678, 1_234_567].map(short)).toEqual([
