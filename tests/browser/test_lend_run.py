@@ -14,6 +14,7 @@ from browser import (
     until,
     watched_page,
 )
+from lent_page import phase, start_lending, totals
 from lent_run import LentServer, lent_server
 from redis_server import RedisServer, needs_redis
 
@@ -34,29 +35,19 @@ def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LentServer]:
         yield server
 
 
-def lend(page: "Page", lent: LentServer, name: str) -> None:
-    """Signs up and starts."""
-    page.goto(lent.url + "/lend")
-    page.get_by_label("Your name on the community page").fill(name)
-    page.get_by_label("I agree", exact=True).check()
-    page.get_by_role("button", name="Sign up").click()
-    page.get_by_label("CPU").fill("100")
-    page.get_by_role("button", name="Start").click()
-
-
 def test_two_tabs_feed_a_run_and_every_game_reaches_the_trainer_once(
     lent: LentServer, browser: "Browser"
 ) -> None:
     with watched_page(browser) as first, watched_page(browser) as second:
-        lend(first, lent, "Ada")
-        lend(second, lent, "Bob")
+        start_lending(first, lent.url, "Ada")
+        start_lending(second, lent.url, "Bob")
         until(lambda: len(lent.trainer.taken) >= 24, PATIENCE_S)
         lent.trainer.publish(2)
-        until(lambda: "weights 2" in first.locator(".figures").first.inner_text(), PATIENCE_S)
+        until(lambda: "weights 2" in totals(first), PATIENCE_S)
         for page in (first, second):
             page.get_by_role("button", name="Stop").click()
-            until(lambda page=page: "stopped" in page.locator(".lend-phase").inner_text())
-            assert "refused" not in page.locator(".figures").first.inner_text()
+            until(lambda page=page: "stopped" in phase(page))
+            assert "refused" not in totals(page)
     assert lent.trainer.num_twice == 0
     assert lent.trainer.withdrawn == set()
 
@@ -68,7 +59,7 @@ def test_the_pages_of_lending_fit_their_window_and_are_accessible(
     lent: LentServer, browser: "Browser", size: tuple[int, int], colours: str
 ) -> None:
     with watched_page(browser, size, colours) as page:
-        lend(page, lent, f"Cem {size[0]}")
+        start_lending(page, lent.url, f"Cem {size[0]}")
         num_before = len(lent.trainer.taken)
         until(lambda: len(lent.trainer.taken) >= num_before + 4, PATIENCE_S)
         cookie = {"name": safety.COOKIE, "value": lent.server.doors.token or "", "url": lent.url}
@@ -86,7 +77,7 @@ def test_the_pages_of_lending_fit_their_window_and_are_accessible(
 def test_the_community_counts_games_and_an_operator_pauses_and_revokes(
     lent: LentServer, browser: "Browser", page: "Page"
 ) -> None:
-    lend(page, lent, "Eve")
+    start_lending(page, lent.url, "Eve")
     num_before = len(lent.trainer.taken)
     until(lambda: len(lent.trainer.taken) >= num_before + 4, PATIENCE_S)
     page.get_by_role("link", name="Community").click()
@@ -102,5 +93,5 @@ def test_the_community_counts_games_and_an_operator_pauses_and_revokes(
         row = operator.get_by_role("row", name=re.compile("Eve"))
         until(lambda: "revoked" in row.inner_text())
     page.get_by_role("link", name="Lend", exact=True).last.click()
-    until(lambda: "refused" in page.locator(".lend-phase").inner_text(), PATIENCE_S)
-    assert "revoked" in page.locator(".lend-phase").inner_text()
+    until(lambda: "refused" in phase(page), PATIENCE_S)
+    assert "revoked" in phase(page)

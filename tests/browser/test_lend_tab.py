@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 from browser import needs_browser, until, watched_page
+from lent_page import phase, start_lending, totals
 from small_gateway import SEED, TOKEN, WORKER, SmallGateway, Weights
 
 import zerofleet as zf
@@ -58,29 +59,11 @@ def gateway(weights: Weights) -> Iterator[SmallGateway]:
         yield started
 
 
-def start(page: "Page", gateway: SmallGateway) -> None:
-    """Opens the page, signs up where it asks, and starts."""
-    page.goto(gateway.url + "/lend")
-    button = page.get_by_role("button", name="Start")
-    sign_up = page.get_by_role("button", name="Sign up")
-    button.or_(sign_up).wait_for()
-    if sign_up.is_visible():
-        page.get_by_label("Your name on the community page").fill("Ada")
-        page.get_by_label("I agree", exact=True).check()
-        sign_up.click()
-    page.get_by_label("CPU").fill("100")
-    button.click()
-
-
-def phase(page: "Page") -> str:
-    return page.locator(".lend-phase").inner_text()
-
-
 @pytest.mark.long
 def test_games_of_a_tab_reach_the_gateway_and_are_those_that_were_asked_for(
     page: "Page", gateway: SmallGateway
 ) -> None:
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: len(gateway.games) >= 12, PATIENCE_S)
     assert gateway.num_downloads == 1
     assert gateway.ready[0].token == TOKEN
@@ -106,17 +89,17 @@ def test_a_closed_tab_loses_no_finished_game_and_nothing_counts_twice(
     gateway.accepts = False
     gateway.count = 6
     with watched_page(browser) as page:
-        start(page, gateway)
-        until(lambda: "6 to be sent" in page.locator(".figures").first.inner_text(), PATIENCE_S)
+        start_lending(page, gateway.url)
+        until(lambda: "6 to be sent" in totals(page), PATIENCE_S)
         sent = dict(gateway.games)
         assert 0 < len(sent) <= 6
         page.goto("about:blank")
         gateway.accepts, gateway.is_giving = True, False
         gateway.games.clear()
-        start(page, gateway)
+        start_lending(page, gateway.url)
         until(lambda: len(gateway.games) == 6, PATIENCE_S)
         assert sent.items() <= gateway.games.items()
-        until(lambda: "0 to be sent" in page.locator(".figures").first.inner_text())
+        until(lambda: "0 to be sent" in totals(page))
 
 
 @pytest.mark.long
@@ -126,13 +109,13 @@ def test_a_tab_closed_in_the_middle_plays_the_rest_of_its_games_when_it_comes_ba
     gateway.count = 64
     gateway.settings = {"num_simulations": 32}
     with watched_page(browser) as page:
-        start(page, gateway)
+        start_lending(page, gateway.url)
         until(lambda: len(gateway.games) >= 2, PATIENCE_S)
         page.goto("about:blank")
         num_before = len(gateway.games)
         assert num_before < 64
         gateway.is_giving = False
-        start(page, gateway)
+        start_lending(page, gateway.url)
         until(lambda: len(gateway.games) == 64, PATIENCE_S)
     assert gateway.num_downloads == 1, "the weights are kept"
 
@@ -141,7 +124,7 @@ def test_lost_connections_are_made_again_and_resent_games_are_harmless(
     page: "Page", gateway: SmallGateway
 ) -> None:
     gateway.accepts = False
-    start(page, gateway)
+    start_lending(page, gateway.url)
     for number in (1, 2):
         until(lambda number=number: len(gateway.ready) >= number, PATIENCE_S)
         until(lambda number=number: gateway.num_received >= number, PATIENCE_S)
@@ -153,7 +136,7 @@ def test_lost_connections_are_made_again_and_resent_games_are_harmless(
 
 @pytest.mark.long
 def test_a_frozen_tab_continues_where_it_was(page: "Page", gateway: SmallGateway) -> None:
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: len(gateway.games) >= 4, PATIENCE_S)
     session = page.context.new_cdp_session(page)
     session.send("Page.setWebLifecycleState", {"state": "frozen"})
@@ -167,7 +150,7 @@ def test_a_frozen_tab_continues_where_it_was(page: "Page", gateway: SmallGateway
 def test_pause_and_stop_end_the_games_and_start_continues(
     page: "Page", gateway: SmallGateway
 ) -> None:
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: len(gateway.games) >= 4, PATIENCE_S)
     page.get_by_role("button", name="Pause", exact=True).click()
     until(lambda: phase(page).startswith("paused"))
@@ -185,7 +168,7 @@ def test_a_tab_whose_signatures_differ_is_told_so_and_does_not_try_again(
     page: "Page", gateway: SmallGateway
 ) -> None:
     gateway.refusal = messages.Refused("signature", "this tab plays connect4 differently")
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: phase(page).startswith("refused"), PATIENCE_S)
     assert "plays connect4 differently" in phase(page)
     page.wait_for_timeout(2500)
@@ -199,7 +182,7 @@ def test_weights_whose_hash_differs_are_refused_by_name(
     true = gateway.weights.update()
     wrong = msgspec.structs.replace(true, sha256="0" * 64)
     gateway.weights = SimpleNamespace(version=3, onnx=gateway.weights.onnx, update=lambda: wrong)  # type: ignore[assignment]
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: phase(page).startswith("failed"), PATIENCE_S)
     assert f"weights 3 refused: sha256 is {true.sha256}" in phase(page)
     assert gateway.games == {}
@@ -213,7 +196,7 @@ def test_a_network_whose_answers_differ_from_the_recorded_ones_plays_nothing(
     check = msgspec.structs.replace(true.check, outcomes=outcomes.tobytes())
     wrong = msgspec.structs.replace(true, check=check)
     gateway.weights = SimpleNamespace(version=3, onnx=gateway.weights.onnx, update=lambda: wrong)  # type: ignore[assignment]
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: phase(page).startswith("failed"), PATIENCE_S)
     assert "differ from the recorded ones by 1.0e-2" in phase(page)
     assert gateway.games == {}
@@ -236,10 +219,10 @@ def test_nothing_is_played_before_consent(page: "Page", gateway: SmallGateway) -
 def test_a_second_tab_of_the_same_browser_is_told_that_another_lends(
     page: "Page", gateway: SmallGateway
 ) -> None:
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: len(gateway.games) >= 1, PATIENCE_S)
     second = page.context.new_page()
-    start(second, gateway)
+    start_lending(second, gateway.url)
     until(lambda: phase(second).startswith("refused"), PATIENCE_S)
     assert "Another tab" in phase(second)
 
@@ -247,7 +230,7 @@ def test_a_second_tab_of_the_same_browser_is_told_that_another_lends(
 def test_deleting_the_account_erases_what_the_browser_stored(
     page: "Page", gateway: SmallGateway
 ) -> None:
-    start(page, gateway)
+    start_lending(page, gateway.url)
     until(lambda: len(gateway.games) >= 1, PATIENCE_S)
     page.get_by_role("button", name="Delete account").click()
     page.get_by_role("button", name="Delete it for good").click()
