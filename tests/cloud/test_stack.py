@@ -15,7 +15,7 @@ import pytest
 from cloud_accounts import Server, launch, plan_of
 
 from zerofleet.cloud.boot import MAX_BYTES, PROGRAMS, program
-from zerofleet.cloud.checks import faults
+from zerofleet.cloud.checks import TAGGED, faults
 from zerofleet.cloud.plan import size_names
 from zerofleet.cloud.prices import Prices
 from zerofleet.cloud.stack import template
@@ -362,7 +362,7 @@ def test_a_missing_tag_is_found_on_every_resource_that_can_have_one(tag: str) ->
     for title in TEMPLATES["cluster"]["Resources"]:
         broken = copy.deepcopy(TEMPLATES["cluster"])
         properties = broken["Resources"][title].get("Properties", {})
-        tags = properties.get("Tags", [])
+        tags = properties.get("Tags", properties.get("ResourceTags", []))
         if "TagSpecifications" in properties:
             tags = properties["TagSpecifications"][0]["Tags"]
         if isinstance(tags, dict):
@@ -373,4 +373,6 @@ def test_a_missing_tag_is_found_on_every_resource_that_can_have_one(tag: str) ->
             continue
         num_tagged += 1
         assert any(re.match(f"{title}: .*tag {tag}", each) for each in faults(broken)), title
-    assert num_tagged > 25
+    assert num_tagged == sum(
+        each["Type"] in TAGGED for each in TEMPLATES["cluster"]["Resources"].values()
+    )

@@ -71,20 +71,27 @@ def key_values() -> list[str]:
     return sorted(client.get_secret_value(SecretId=name)["SecretString"] for name in keys)
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        step if step in IN_EVERY_RUN else pytest.param(step, marks=pytest.mark.long)
-        for step in STEPS
-    ],
-)
-def test_up_killed_after_a_step_and_run_again_ends_in_one_stack(server: Server, step: str) -> None:
+def kill_up_after(step: str, server: Server) -> None:
     child = processes.Process(
         target=launch_and_die, args=(server.environment(), "test", step), daemon=True
     )
     child.start()
     child.join(120)
     assert child.exitcode == -signal.SIGKILL
+
+
+at_every_step = pytest.mark.parametrize(
+    "step",
+    [
+        step if step in IN_EVERY_RUN else pytest.param(step, marks=pytest.mark.long)
+        for step in STEPS
+    ],
+)
+
+
+@at_every_step
+def test_up_killed_after_a_step_and_run_again_ends_in_one_stack(server: Server, step: str) -> None:
+    kill_up_after(step, server)
     if STEPS.index(step) <= STEPS.index("settled"):
         assert not any(what_costs().values())  # nothing before the question was answered
     if STEPS.index(step) < STEPS.index("started"):
@@ -101,6 +108,17 @@ def test_up_killed_after_a_step_and_run_again_ends_in_one_stack(server: Server, 
     assert gone.was_there
     assert gone.left == ()
     assert len(gone.kept) == 1  # one bucket, not one per attempt
+    assert stack_names() == []
+    assert not any(what_costs().values())
+
+
+@at_every_step
+def test_down_after_an_up_that_was_killed_leaves_nothing(server: Server, step: str) -> None:
+    kill_up_after(step, server)
+    gone = take_down()
+    was_requested = STEPS.index(step) >= STEPS.index("requested")
+    assert gone.was_there == was_requested
+    assert (len(gone.kept), gone.left) == (int(was_requested), ())
     assert stack_names() == []
     assert not any(what_costs().values())
 

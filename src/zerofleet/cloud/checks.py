@@ -17,12 +17,9 @@ from zerofleet.cloud.stack_network import NETWORK
 
 REQUIRED_TAGS = {"Project", "Role", "Run"}
 UNTAGGED = {
-    "AWS::Budgets::Budget",
-    "AWS::CloudWatch::Dashboard",
     "AWS::EC2::Route",
     "AWS::EC2::SecurityGroupIngress",
     "AWS::EC2::SubnetRouteTableAssociation",
-    "AWS::EC2::VPCEndpoint",
     "AWS::EC2::VPCGatewayAttachment",
     "AWS::IAM::InstanceProfile",
     "AWS::Lambda::Permission",
@@ -34,6 +31,8 @@ UNTAGGED = {
 """Parts of another resource, or without tags in CloudFormation; none is paid by the hour."""
 TAGGED = {
     "AWS::AutoScaling::AutoScalingGroup",
+    "AWS::Budgets::Budget",
+    "AWS::CloudWatch::Dashboard",
     "AWS::EC2::EIP",
     "AWS::EC2::InternetGateway",
     "AWS::EC2::LaunchTemplate",
@@ -43,6 +42,7 @@ TAGGED = {
     "AWS::EC2::SecurityGroup",
     "AWS::EC2::Subnet",
     "AWS::EC2::VPC",
+    "AWS::EC2::VPCEndpoint",
     "AWS::ElastiCache::ParameterGroup",
     "AWS::ElastiCache::ReplicationGroup",
     "AWS::ElastiCache::SubnetGroup",
@@ -115,7 +115,7 @@ def _tag_faults(kind: str, properties: dict[str, Any]) -> Iterator[str]:
             for each in tagged:
                 yield from _missing_tags(each["Tags"], f"the {what} ")
         return
-    given = properties.get("Tags", [])
+    given = properties.get("ResourceTags" if kind == "AWS::Budgets::Budget" else "Tags", [])
     if isinstance(given, dict):
         given = [{"Key": key} for key in given]
     yield from _missing_tags(given)

@@ -82,6 +82,7 @@ def _add_dashboard(template: Template, plan: Plan) -> None:
             "Dashboard",
             DashboardName=name("fleet"),
             DashboardBody=Sub(json.dumps({"widgets": widgets})),
+            Tags=tags("dashboard"),
         )
     )
 

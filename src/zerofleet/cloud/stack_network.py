@@ -105,6 +105,7 @@ def add_network(template: Template, plan: Plan) -> None:
             ServiceName=Sub("com.amazonaws.${AWS::Region}.s3"),
             VpcEndpointType="Gateway",
             RouteTableIds=[Ref("PrivateRoutes")],
+            Tags=network,
         )
     )
     _add_security_groups(template, plan)
