@@ -42,6 +42,7 @@ from zerofleet.web.lend.accounts import CONSENT  # noqa: E402
 RUN = "lent"
 GAMES_PER_TASK = 2
 GAME_S = 20.0
+SAMPLE_S = 15.0
 SETTINGS = [
     "search.num_simulations=2", "network.preset=tiny", "selfplay.games_per_group=16",
     "replay.min_rows=500", "replay.samples_per_row=0.5", "train.batch_size=64",
@@ -61,6 +62,7 @@ class Tabs:
         self.lock = asyncio.Lock()
         self.ack_s, self.accepted = [], []
         self.seen, self.loaded = {}, {}
+        self.memory = []
         self.num_refused = self.num_closed = self.num_open = 0
 
     async def load(self, update, lender, address):
@@ -226,8 +228,14 @@ def measure(options, folder, redis, processes):
         tabs.connected_bytes, tabs.connected_cpu_s = rss_bytes(gateway.pid), cpu_s(gateway.pid)
         connected_s = time.monotonic()
         while time.monotonic() < tabs.end_s:
-            await asyncio.sleep(15)
-            print(f"{tabs.num_open} open, {len(tabs.accepted)} games", flush=True)
+            await asyncio.sleep(SAMPLE_S)
+            row = (
+                round(time.monotonic() - connected_s),
+                len(tabs.accepted),
+                rss_bytes(gateway.pid),
+            )
+            tabs.memory.append(row)
+            print(f"{tabs.num_open} open, {row[1]} games, {row[2] >> 20} MiB", flush=True)
         tabs.gateway_cores = (cpu_s(gateway.pid) - tabs.connected_cpu_s) / (
             time.monotonic() - connected_s
         )
@@ -261,6 +269,7 @@ def measure(options, folder, redis, processes):
         "gateway_bytes_connected": tabs.connected_bytes,
         "bytes_per_socket": round((tabs.connected_bytes - before_bytes) / options.sockets),
         "gateway_bytes_at_end": rss_bytes(gateway.pid),
+        "gateway_seconds_games_bytes": tabs.memory,
         "gateway_cores": round(tabs.gateway_cores, 3),
         "weights_to_all_s": spread,
         "load_average": os.getloadavg(),
