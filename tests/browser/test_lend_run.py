@@ -71,6 +71,14 @@ def test_the_pages_of_lending_fit_their_window_and_are_accessible(
             until(lambda: page.locator(".loading").count() == 0)
             assert sideways_scroll(page) == 0, name
             assert accessibility_faults(page) == [], name
+            here = page.get_by_role("navigation", name="Pages").locator("[aria-current=page]")
+            assert here.inner_text() == "Lend", name
+            if name == "Lend":
+                page.get_by_text("Your browser plays Connect Four").wait_for()
+            if name == "Community":
+                assert re.search(r"\n\d+ in the last hour", page.locator("main").inner_text())
+                begins = page.get_by_text("The curve begins with the second hour.")
+                begins.or_(page.locator("canvas")).first.wait_for()  # an hour may have just ended
 
 
 @pytest.mark.long

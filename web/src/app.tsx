@@ -25,7 +25,7 @@ const places = [
   { href: "/play", text: "Play" },
   { href: "/ladder", text: "Ladder" },
   { href: "/fleet", text: "Fleet" },
-  { href: "/lend", text: "Lend" },
+  { href: "/lend", text: "Lend", also: ["/community", "/operator"] },
 ];
 
 export function App() {
@@ -54,8 +54,8 @@ function Header({ pathname }: { pathname: string }) {
           zerofleet
         </Link>
         <nav class="nav" aria-label="Pages">
-          {places.map(({ href, text }) => {
-            const isHere = pathname === href || pathname.startsWith(`${href}/`);
+          {places.map(({ href, text, also = [] }) => {
+            const isHere = [href, ...also].some((path) => pathname === path || pathname.startsWith(`${path}/`));
             return (
               <Link key={href} href={href} aria-current={isHere ? "page" : undefined}>
                 {text}

@@ -216,7 +216,7 @@ function YourAccount({ token, onForgotten }: { token: string; onForgotten: () =>
   return (
     <Section title="Your account">
       <StoredHere />
-      {used !== null && <p class="section-note">It takes {bytes(used)} now.</p>}
+      {used !== null && used > 0 && <p class="section-note">It takes {bytes(used)} now.</p>}
       <details class="lend-more">
         <summary>Token, for your other devices</summary>
         <p class="section-note">Whoever has it plays in your name.</p>

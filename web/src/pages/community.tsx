@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { components } from "../api";
 import { Chart } from "../charts/chart";
+import type { Line } from "../charts/lines";
 import { useGet } from "../client";
 import { LendTabs, LendingIsOff, useEvery } from "../lend/tabs";
 import { Choice } from "../parts/controls";
@@ -81,31 +82,29 @@ function Shown({ community }: { community: Community }) {
       <Section title="History">
         <Chart
           title="Games per hour"
-          lines={[
-            {
-              name: "Games",
-              colorIndex: 0,
-              x: history.map(({ time }) => time),
-              y: history.map(({ num_games }) => num_games),
-            },
-          ]}
+          lines={history.length < 2 ? [] : [gamesPerHour(history)]}
           formatX={(time) => hour.format(1000 * time)}
           tickX={(time) => day.format(1000 * time)}
           ticksX={HOUR_TICKS}
-          formatY={short}
+          formatY={(games) => (games < 10_000 ? count(games) : short(games))}
           range={[0, null]}
           syncKey="community"
-          empty="Nothing yet."
+          empty={history.length === 0 ? "Nothing yet." : "The curve begins with the second hour."}
         />
       </Section>
     </>
   );
 }
 
+function gamesPerHour(history: Community["history"]): Line {
+  const x = history.map(({ time }) => time);
+  return { name: "Games", colorIndex: 0, x, y: history.map(({ num_games }) => num_games) };
+}
+
 function totals({ totals }: Community): Figure[] {
   const { rating } = totals;
   return [
-    { label: "Games", value: count(totals.num_games), unit: `${short(totals.games_per_hour)} in the last hour` },
+    { label: "Games", value: count(totals.num_games), unit: `${count(totals.games_per_hour)} in the last hour` },
     { label: "Samples", value: short(totals.num_samples) },
     { label: "Users", value: count(totals.num_users) },
     { label: "Devices", value: count(totals.num_devices), unit: `${count(totals.num_online)} connected` },

@@ -65,7 +65,7 @@ function columns(act: (account: number, action: Action) => Promise<void>): Colum
           <div class="stage-note">
             {num_online > 0
               ? `${plural(num_online, "tab")} connected`
-              : `since ${ago(Date.now() / 1000 - account.created)}`}
+              : `joined ${ago(Date.now() / 1000 - account.created)}`}
             {account.reason !== "" && `. ${sentence(account.reason)}`}
           </div>
         </>
