@@ -193,6 +193,8 @@ def test_only_moves_that_keep_what_a_position_is_worth_are_perfect() -> None:
     assert worst["Begin-Hard"]["score"] < 1
     share = module.share(8, 10)  # Wilson's interval, as tables have it
     assert (round(share["low"], 3), round(share["high"], 3)) == (0.49, 0.943)
+    assert module.share(20, 20)["high"] == 1
+    assert module.share(0, 20)["low"] == 0
 
 
 def test_runs_that_exist_are_not_taken_for_equal_games(runs: Path) -> None:

@@ -31,8 +31,9 @@ def bench(
 
     gpu: inference, self-play and training on a CUDA GPU; --list names the measurements.
 
-    solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s; solve beastybar:
-    endings; solve backgammon: the shipped weights on solved bear-offs.
+    solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s; solve forced_wins:
+    those of Gomoku that the shipped weights find by search alone; solve beastybar: endings; solve
+    backgammon: the shipped weights on solved bear-offs.
 
     train: where the time of a training run goes, for each game.
 
