@@ -1,9 +1,10 @@
 """What a lent tab is worth: games/s of one tab with one worker ÷ one native thread, per network.
 
 Both play the same game with the shipped weights, the same simulations and batch, in turns within
-one run; native is ONNX Runtime with one thread. A Web Worker's CPU time cannot be read, so seconds
-are wall time: run it on a machine that does nothing else. Games/s follow from simulations/s, since
-both play the same games. With the arithmetic evaluator the core alone is compared.
+one run; native is ONNX Runtime with one thread. A tab first plays until its code is compiled with
+optimisation. Games/s follow from simulations/s, since both play the same games. Rates are given per
+second, for a machine that does nothing else, and per second of processor time, of the tab's process
+and of this one. With the arithmetic evaluator the core alone is compared.
 
     make venv && .venv/bin/python bench/tab/run.py
 """
@@ -17,10 +18,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "fleet"), str(ROOT / "tests" / "support")]
 import recording  # noqa: E402
-from browser import Dash, chromium  # noqa: E402
+from browser import Dash, chromium, chromium_processes  # noqa: E402
 from lent_tab import built, text_of  # noqa: E402
+from parts import process_usage  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
 
 import zerofleet as zf  # noqa: E402
@@ -39,8 +41,11 @@ SETTINGS = {"num_simulations": 32, "reuse_tree": False, "cache_bytes": 0}
 BATCH = 16
 MANY = 10**6
 
-PLAY = """
-async ({ player, core, onnx, portion, seconds }) => {
+WARM_UP_S = 10.0
+"""For a browser's optimising compiler, which a large WebAssembly module keeps busy for seconds."""
+
+START = """
+async ({ player, core, onnx, portion }) => {
   const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const worker = new Worker(player, { type: "module" });
   const module = await WebAssembly.compile(await (await fetch(core)).arrayBuffer());
@@ -52,90 +57,113 @@ async ({ player, core, onnx, portion, seconds }) => {
   await ask({ type: "start", module, duty: { cpu: 100, gpu: 100 } });
   const weights = { type: "weights", check: null, backend: "wasm", numThreads: 1 };
   if (onnx) await ask({ ...weights, onnx: bytesOf(onnx) });
-  const found = await new Promise((resolve, reject) => {
-    let begunAt = null;
-    const sum = { simulations: 0, games: 0, inferenceSeconds: 0, inferences: 0, seconds: 0 };
-    worker.onmessage = ({ data }) => {
-      if (data.type === "fault") return reject(new Error(data.message));
-      if (data.type !== "games") return;
-      const now = performance.now();
-      begunAt ??= now; // the first report is of a runtime that still compiles
-      if (now === begunAt) return;
-      sum.simulations += data.work.simulations;
-      sum.inferences += data.work.inferences;
-      sum.inferenceSeconds += data.work.inferenceSeconds;
-      sum.games += data.episodes.length;
-      sum.seconds = (now - begunAt) / 1000;
-      if (sum.seconds >= seconds) resolve(sum);
-    };
-    worker.postMessage({ type: "play", portion, isWatched: false });
-  });
-  worker.terminate();
-  return found;
+  const sum = { simulations: 0, inferenceSeconds: 0 };
+  globalThis.lent = { worker, reports: [], fault: null };
+  worker.onmessage = ({ data }) => {
+    if (data.type === "fault") lent.fault = data.message;
+    if (data.type !== "games") return;
+    sum.simulations += data.work.simulations;
+    sum.inferenceSeconds += data.work.inferenceSeconds;
+    lent.reports.push({ seconds: performance.now() / 1000, ...sum });
+  };
+  worker.postMessage({ type: "play", portion, isWatched: false });
 }
 """
+PAUSE = "(isPaused) => lent.worker.postMessage({ type: 'pause', isPaused })"
 
 
-def in_tab(page, kind, onnx, seconds):
-    game, options, _ = KINDS[kind]
-    portion = {
-        "assignment": 1,
-        "game": game,
-        "options": options,
-        "settings": SETTINGS,
-        "version": 1,
-        "worker": 1,
-        "seed": 1,
-        "firstSequence": 0,
-        "count": MANY,
-        "batch": BATCH,
-    }
-    asked = {"player": built("player-*.js"), "core": built("zerofleet-[!p]*.wasm")}
-    return page.evaluate(
-        PLAY, {**asked, "onnx": onnx and text_of(onnx), "portion": portion, "seconds": seconds}
-    )
+class Tab:
+    """A player of a tab, which rests between its turns."""
+
+    def __init__(self, page, kind, onnx):
+        game, options, _ = KINDS[kind]
+        portion = {
+            "assignment": 1,
+            "game": game,
+            "options": options,
+            "settings": SETTINGS,
+            "version": 1,
+            "worker": 1,
+            "seed": 1,
+            "firstSequence": 0,
+            "count": MANY,
+            "batch": BATCH,
+        }
+        asked = {"player": built("player-*.js"), "core": built("zerofleet-[!p]*.wasm")}
+        page.evaluate(START, {**asked, "onnx": onnx and text_of(onnx), "portion": portion})
+        self._page = page
+        page.wait_for_timeout(1000 * WARM_UP_S)
+        page.evaluate(PAUSE, True)
+        tabs = [number for number, is_tab in chromium_processes().items() if is_tab]
+        # Chromium keeps a renderer in reserve; the tab's is the one that has worked.
+        self._process = max(tabs, key=lambda number: process_usage(number)[0])
+
+    def measure(self, seconds):
+        """Simulations per second and per second of processor time, and the share of inference."""
+        self._page.evaluate("lent.reports.length = 0")
+        self._page.evaluate(PAUSE, False)
+        before, began_s = process_usage(self._process)[0], time.monotonic()
+        self._page.wait_for_timeout(1000 * seconds)
+        cores = (process_usage(self._process)[0] - before) / (time.monotonic() - began_s)
+        found = self._page.evaluate("lent")
+        self._page.evaluate(PAUSE, True)
+        assert found["fault"] is None, found["fault"]
+        first, last = found["reports"][0], found["reports"][-1]
+        seconds = last["seconds"] - first["seconds"]
+        rate = (last["simulations"] - first["simulations"]) / seconds
+        share = (last["inferenceSeconds"] - first["inferenceSeconds"]) / seconds
+        return rate, rate / cores, share
+
+    def close(self):
+        self._page.evaluate("lent.worker.terminate()")
 
 
 def natively(kind, network, seconds):
+    """The same games in one thread of this process: simulations per second and per second of
+    processor time."""
     game, options, _ = KINDS[kind]
     evaluator = None if network else "hash"
     driver = _core.SelfPlay(
         zf.games.get(game, **options), SETTINGS, 1, BATCH, 0, evaluator, 1, 1, None, version=1
     )
-    begun_s, spent_s = None, 0.0
-    before = 0
-    while begun_s is None or spent_s < seconds:
+    rates = [played(driver, network, each) for each in (1, seconds)]  # the first warms up
+    driver.stop()
+    return rates[-1]
+
+
+def played(driver, network, seconds):
+    before = driver.counts().num_simulations
+    began_s, began_cpu_s = time.monotonic(), time.process_time()
+    while time.monotonic() - began_s < seconds:
         if network is None:
             driver.wait_for_episodes(10**9, 0.2)
         elif (batch := driver.next_batch(0)) is not None:
             driver.submit(batch[0], *network(batch[1]), 1)
         driver.take_episodes()
-        if begun_s is None:
-            begun_s, before = time.monotonic(), driver.counts().num_simulations
-        spent_s = time.monotonic() - begun_s
-    return (driver.counts().num_simulations - before) / spent_s
+    num = driver.counts().num_simulations - before
+    return num / (time.monotonic() - began_s), num / (time.process_time() - began_cpu_s)
 
 
 def measure(page, kind, seconds, turns, uses_network):
     folder = ROOT / "weights" / kind
     graph, state = read_graph(folder), load_file(folder / "weights.safetensors")
     network = OnnxEvaluator(graph, state) if uses_network else None
-    onnx = onnx_with_weights(graph, state, 1) if uses_network else None
-    found = []
-    for _ in range(turns):
-        native = natively(kind, network, seconds)
-        tab = in_tab(page, kind, onnx, seconds)
-        found.append((tab["simulations"] / tab["seconds"], native, tab))
-    ratios = sorted(tab / native for tab, native, _ in found)
-    row = {
-        "tab_simulations_per_s": round(statistics.median(tab for tab, _, _ in found), 1),
-        "native_simulations_per_s": round(statistics.median(each for _, each, _ in found), 1),
-        "tab_over_native": round(statistics.median(ratios), 3),
-        "tab_over_native_range": [round(ratios[0], 3), round(ratios[-1], 3)],
-    }
+    tab = Tab(page, kind, onnx_with_weights(graph, state, 1) if uses_network else None)
+    found = [(natively(kind, network, seconds), tab.measure(seconds)) for _ in range(turns)]
+    tab.close()
+    row = {}
+    for name, index in (("per_s", 0), ("per_cpu_s", 1)):
+        ratios = sorted(there[index] / here[index] for here, there in found)
+        row |= {
+            f"tab_simulations_{name}": round(statistics.median(each[index] for _, each in found)),
+            f"native_simulations_{name}": round(
+                statistics.median(each[index] for each, _ in found)
+            ),
+            f"tab_over_native_{name}": round(statistics.median(ratios), 3),
+            f"tab_over_native_{name}_range": [round(ratios[0], 3), round(ratios[-1], 3)],
+        }
     if uses_network:
-        shares = [tab["inferenceSeconds"] / tab["seconds"] for _, _, tab in found]
-        row["share_of_time_in_inference"] = round(statistics.median(shares), 3)
+        row["share_of_time_in_inference"] = round(statistics.median(e[2] for _, e in found), 3)
         row["network"] = KINDS[kind][2]
     return row
 
