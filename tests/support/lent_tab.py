@@ -24,6 +24,7 @@ async ({ player, core, requests }) => {
       if (data.type === "fault") reject(new Error(data.message));
       if (data.type === "games") data.episodes = data.episodes.map(textOf);
       delete data.portion;
+      delete data.part;
       answers.push(data);
       if (isLast(data)) resolve();
     };
@@ -42,7 +43,9 @@ async ({ player, core, requests }) => {
       for (const name of ["seed", "worker", "version", "firstSequence"])
         request.portion[name] = BigInt(request.portion[name]);
     }
-    const isLast = ({ type, isEnd }) => type !== "watched" && (type !== "games" || isEnd);
+    if (request.part) request.part.seed = BigInt(request.part.seed);
+    const ends = ({ type, isEnd }) => isEnd || !["games", "match"].includes(type);
+    const isLast = (answer) => answer.type !== "watched" && ends(answer);
     await ask(request, isLast);
   }
   worker.terminate();

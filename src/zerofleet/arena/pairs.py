@@ -5,15 +5,15 @@ only on the seed of the match, the index of the pair and the players' answers.
 """
 
 from collections.abc import Callable, Sequence
-from random import Random
+from dataclasses import dataclass
 from threading import Event
 
 from zerofleet._core import CHANCE, OVER
+from zerofleet.arena import draws
 from zerofleet.arena.match_result import PlayedGame
 from zerofleet.arena.player import Player
-from zerofleet.config import MAX_SEED
 from zerofleet.errors import IllegalAction, Inconsistent
-from zerofleet.games import Episode, Game
+from zerofleet.games import Episode, Game, Position
 
 
 class PairedGame:
@@ -25,10 +25,9 @@ class PairedGame:
         self.pair = pair
         self.first_seat = first_seat
         self.match_seed = seed
-        self.deal_seed = stream(seed, pair, "deal").randrange(MAX_SEED + 1)
+        self.deal_seed = draws.deal_seed(seed, pair)
         self.position = game.new_position(self.deal_seed)
-        self.dice = stream(seed, pair, "dice")
-        self.choice_seeds = stream(seed, pair, f"choices {first_seat}")
+        self.num_rolls = 0
         self.ids: list[int] = []
         for action in opening:
             self.play(action)
@@ -42,8 +41,13 @@ class PairedGame:
     def roll(self) -> None:
         """Samples chance outcomes until a player is to move."""
         while self.position.to_move == CHANCE and not self.was_truncated:
-            outcomes, probabilities = zip(*self.position.chance_outcomes(), strict=True)
-            self.play(self.dice.choices(outcomes, probabilities)[0])
+            outcomes = self.position.chance_outcomes()
+            self.play(draws.drawn_outcome(outcomes, self.match_seed, self.pair, self.num_rolls))
+            self.num_rolls += 1
+
+    def choice_seed(self) -> int:
+        """With which the player to move chooses."""
+        return draws.choice_seed(self.match_seed, self.pair, self.first_seat, len(self.ids))
 
     @property
     def was_truncated(self) -> bool:
@@ -80,9 +84,35 @@ class PairedGame:
         return PlayedGame(reward, self.was_truncated, episode.encode())
 
 
-def stream(seed: int, pair: int, purpose: str) -> Random:
-    """A random stream for one pair and purpose."""
-    return Random(f"{seed}, {pair}, {purpose}")
+@dataclass(frozen=True)
+class Decision:
+    """A position in which a player chose an action."""
+
+    named: int
+    """Whose it was: of the player named first (0) or second (1)."""
+    position: Position
+    seed: int
+    action: int
+
+
+def decisions_of(start: PairedGame, ids: Sequence[int]) -> list[Decision]:
+    """Plays a game as `ids` says, its actions and chance outcomes; returns what its players chose.
+
+    Raises where the rules do not allow it, or where what is not a player's choice is not what the
+    seed of the match gives.
+    """
+    decisions = []
+    while start.in_progress and len(start.ids) < len(ids):
+        action = ids[len(start.ids)]
+        named = start.position.to_move ^ start.first_seat
+        decisions.append(Decision(named, start.position.copy(), start.choice_seed(), action))
+        start.play(action)
+        start.roll()
+    if start.in_progress:
+        raise Inconsistent(f"the game ends after {len(ids)} plies, before it is over")
+    if start.ids != list(ids):
+        raise Inconsistent("opening, dice or length are not those of the match")
+    return decisions
 
 
 def play_pairs(
@@ -120,7 +150,7 @@ def ask(player: Player, games: list[PairedGame]) -> None:
     if not games:
         return
     positions = [each.position.copy() for each in games]
-    seeds = [each.choice_seeds.randrange(MAX_SEED + 1) for each in games]
+    seeds = [each.choice_seed() for each in games]
     answers = player.choose_many(positions, seeds)
     if len(answers) != len(games):
         raise Inconsistent(

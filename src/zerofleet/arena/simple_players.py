@@ -1,12 +1,12 @@
 """Players without search."""
 
 from collections.abc import Callable, Sequence
-from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerofleet._core import afterstates
+from zerofleet.arena.draws import drawn_among
 from zerofleet.arena.player import Player
 from zerofleet.errors import Unsupported
 from zerofleet.games import Position
@@ -26,7 +26,7 @@ class RandomPlayer(Player):
 
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
         return [
-            Random(seed).choice(position.legal_actions())
+            drawn_among(position.legal_actions(), seed)
             for position, seed in zip(positions, seeds, strict=True)
         ]
 
@@ -38,7 +38,7 @@ class SolverPlayer(Player):
 
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:
         return [
-            Random(seed).choice(self._best(position))
+            drawn_among(self._best(position), seed)
             for position, seed in zip(positions, seeds, strict=True)
         ]
 

@@ -9,7 +9,6 @@ from random import Random
 
 from zerofleet._core import OVER
 from zerofleet.arena.openings import openings as known_openings
-from zerofleet.arena.pairs import stream
 from zerofleet.errors import BadText, Inconsistent
 from zerofleet.games import Game
 
@@ -55,7 +54,7 @@ def in_turn(openings: Sequence[Sequence[int]], seed: int) -> OpeningOf:
 
 
 def stream_of(seed: int, pair: int) -> Random:
-    return stream(seed, pair, "opening")
+    return Random(f"{seed}, {pair}, opening")
 
 
 def has_deal(game: Game) -> bool:

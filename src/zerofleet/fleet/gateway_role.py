@@ -73,6 +73,11 @@ class GatewayRole:
         """Why no new games may be given out; empty while they may."""
         return self._outbox.why_paused
 
+    @property
+    def is_held(self) -> bool:
+        """Whether an operator holds it, or it ends."""
+        return self.bus.stopping or bool(self.bus.held(self.sender.worker))
+
     def close(self) -> int:
         """Returns how many games wait in the spool for the next start."""
         num_left = self._outbox.close(DRAIN_S if self.bus.pace() is not None else 0.0)

@@ -1,12 +1,22 @@
 // Lends this browser: talks with the gateway, gives games to the players, keeps what they finish until the gateway has
-// it on disk. It runs in a Web Worker, since a hidden tab's own timers are slowed down.
+// it on disk. Rating games come before games that train, and end with the connection: others play them then. It runs in a Web Worker, since a hidden tab's own timers are slowed down.
 import { moduleName } from "../core/core.js";
 import { Connection, type Listener } from "./connection";
 import { episodeId } from "./episode";
 import { floatsOf, type Backend } from "./inference";
-import { PROTOCOL, idText, type FromGateway, type FromTab, type PlayGames, type Whole } from "./messages";
+import type { Work } from "./games";
+import { OpenMatch } from "./open_match";
+import {
+  PROTOCOL,
+  idText,
+  type FromGateway,
+  type FromTab,
+  type PlayGames,
+  type PlayMatch,
+  type Whole,
+} from "./messages";
 import { Outbox } from "./outbox";
-import type { Duty, FromPlayer, Watched } from "./player";
+import type { Duty, FromPlayer, Slot, Watched } from "./player";
 import { Player, type Task } from "./player_handle";
 import { hasWebGpu } from "./power";
 import { LendStore, type OpenAssignment, type WaitingGame } from "./store";
@@ -85,6 +95,7 @@ export class LendClient implements Listener {
   private signatures: Record<string, string> = {};
   private features = { simd: false, threads: false, webgpu: false };
   private readonly open = new Map<string, OpenAssignment>();
+  private readonly matches = new Map<string, OpenMatch>();
   private tasks: Task[] = [];
   private isGreeted = false;
   private isPaused = false;
@@ -244,6 +255,7 @@ export class LendClient implements Listener {
   lost(retryMs: number): void {
     this.isGreeted = false;
     this.outbox.close();
+    this.dropMatches();
     const seconds = Math.max(1, Math.round(retryMs / 1000));
     this.show({ phase: "connecting", note: `The server does not answer. Next try in ${seconds} s.` });
   }
@@ -279,7 +291,8 @@ export class LendClient implements Listener {
       case "DRAIN":
         this.show({ note: message.reason });
         break;
-      case "PLAY_MATCH": // a match that nobody plays expires at the gateway
+      case "PLAY_MATCH":
+        this.givenMatch(message);
         break;
     }
   }
@@ -310,7 +323,7 @@ export class LendClient implements Listener {
       }
       let next = first;
       while (next < count && !played.has(next) && next - first < most) ++next;
-      this.tasks.push({ key: assignment.key, first, count: next - first });
+      this.tasks.push({ key: assignment.key, first, count: next - first, isMatch: false });
       first = next;
     }
   }
@@ -323,13 +336,19 @@ export class LendClient implements Listener {
       const task = this.nextTask();
       if (task === null) break;
       player.task = task;
-      this.playOn(player, task).catch((error: unknown) => this.fail(error));
+      const playing = task.isMatch ? this.playMatch(player, task) : this.playOn(player, task);
+      playing.catch((error: unknown) => this.fail(error));
     }
     this.show({});
   }
 
   private nextTask(): Task | null {
     for (let task = this.tasks.shift(); task !== undefined; task = this.tasks.shift()) {
+      if (task.isMatch) {
+        if (this.matches.get(task.key)?.isLate() === false) return task;
+        this.matches.delete(task.key);
+        continue;
+      }
       const assignment = this.open.get(task.key);
       if (assignment !== undefined && !isLate(assignment)) return task;
       this.drop(task.key);
@@ -344,28 +363,8 @@ export class LendClient implements Listener {
   }
 
   private async playOn(player: Player, task: Task): Promise<void> {
-    const assignment = this.open.get(task.key)!;
-    const { given } = assignment;
-    const version = String(given.version);
-    if (player.version !== version) {
-      const needed = [...this.open.values()].map((each) => each.given.version);
-      const kept = await this.weights.of(given.version, needed).catch((error: unknown) => {
-        if (!(error instanceof Unreachable)) throw error;
-        this.show({ note: error.message });
-        return null;
-      });
-      if (kept === null) return this.putBack(player, task);
-      const { check } = kept.update;
-      const rows = {
-        numRows: Number(check.num_rows),
-        observations: check.observations,
-        policyLogits: floatsOf(check.policy_logits),
-        outcomes: floatsOf(check.outcomes),
-      };
-      const { difference, isUsable } = await player.load(kept.onnx, rows, this.backend, version);
-      this.show({ difference, version });
-      if (!isUsable) return this.refuseBackend(difference);
-    }
+    const { given } = this.open.get(task.key)!;
+    if (!(await this.load(player, task, "games", given.version, true))) return;
     player.play({
       assignment: given.assignment,
       game: given.game,
@@ -379,6 +378,84 @@ export class LendClient implements Listener {
       batch: this.start.choice.batch,
     });
     this.show({});
+  }
+
+  /** Loads weights where a player has others. False where the task must wait, or another backend plays it. */
+  private async load(player: Player, task: Task, slot: Slot, version: Whole, isKept: boolean): Promise<boolean> {
+    const name = String(version);
+    if (player.versions.get(slot) === name) return true;
+    const needed = [...this.open.values()].map((each) => each.given.version);
+    for (const match of this.matches.values()) needed.push(...match.versions());
+    const kept = await this.weights.of(version, needed, isKept).catch((error: unknown) => {
+      if (!(error instanceof Unreachable)) throw error;
+      this.show({ note: error.message });
+      return null;
+    });
+    if (kept === null) {
+      this.putBack(player, task);
+      return false;
+    }
+    const { check } = kept.update;
+    const rows = {
+      numRows: Number(check.num_rows),
+      observations: check.observations,
+      policyLogits: floatsOf(check.policy_logits),
+      outcomes: floatsOf(check.outcomes),
+    };
+    const { difference, isUsable } = await player.load(slot, kept.onnx, rows, this.backend, name);
+    this.show(slot === "games" ? { difference, version: name } : { difference });
+    if (!isUsable) this.refuseBackend(difference);
+    return isUsable;
+  }
+
+  // ---- matches
+
+  private givenMatch(message: PlayMatch): void {
+    const match = new OpenMatch(message);
+    this.matches.set(match.key, match);
+    this.tasks.unshift(...match.tasks(this.start.choice.numWorkers));
+    this.show({ note: this.isPaused ? this.state.note : "" });
+    this.dispatch();
+  }
+
+  private async playMatch(player: Player, task: Task): Promise<void> {
+    const match = this.matches.get(task.key)!;
+    const { weights, opponent } = match.given;
+    const slots: [Slot, typeof weights][] = [
+      ["first", weights],
+      ["second", opponent],
+    ];
+    for (const [slot, { version }] of slots)
+      if (version != null && !(await this.load(player, task, slot, version, false))) return;
+    if (this.matches.has(match.key)) {
+      player.playMatch(match.part(task));
+      this.show({});
+    } else {
+      player.task = null;
+      this.dispatch();
+    }
+  }
+
+  private matched(message: FromPlayer & { type: "match" }, player: Player): void {
+    const { part, games, work, wallSeconds, isEnd } = message;
+    this.count(work, wallSeconds, games.length);
+    if (!isEnd) return;
+    const match = this.matches.get(part.key);
+    match?.take(part, games);
+    if (match?.isComplete()) {
+      this.outbox.expect(match.ids().map(([worker, sequence]) => idText(worker, sequence)));
+      this.connection?.send(match.result());
+    }
+    if (match?.isComplete() || match?.isLate()) this.matches.delete(match.key);
+    player.task = null;
+    this.dispatch();
+  }
+
+  /** Whoever gave them gives them to others. */
+  private dropMatches(): void {
+    this.matches.clear();
+    this.tasks = this.tasks.filter((task) => !task.isMatch);
+    for (const player of this.players) if (player.task?.isMatch) player.cancel();
   }
 
   /** The weights are not to be had now: it is tried again until the deadline. */
@@ -399,7 +476,7 @@ export class LendClient implements Listener {
       );
     }
     this.backend = "wasm";
-    for (const player of this.players) player.version = null;
+    for (const player of this.players) player.versions.clear();
     for (const player of this.players) {
       if (player.task === null) continue;
       this.tasks.unshift(player.task);
@@ -421,21 +498,28 @@ export class LendClient implements Listener {
       case "games":
         this.finished(message, this.players[index]!);
         break;
+      case "match":
+        this.matched(message, this.players[index]!);
+        break;
       case "fault":
         this.fail(new Error(message.message));
         break;
     }
   }
 
-  private finished(message: FromPlayer & { type: "games" }, player: Player): void {
-    const { episodes, work, wallSeconds, portion } = message;
+  private count(work: Work, wallSeconds: number, numGames: number): void {
     this.show({
-      numFinished: this.state.numFinished + episodes.length,
+      numFinished: this.state.numFinished + numGames,
       simulations: this.state.simulations + work.simulations,
       inferences: this.state.inferences + work.inferences,
       inferenceSeconds: this.state.inferenceSeconds + work.inferenceSeconds,
       workSeconds: this.state.workSeconds + wallSeconds,
     });
+  }
+
+  private finished(message: FromPlayer & { type: "games" }, player: Player): void {
+    const { episodes, work, wallSeconds, portion } = message;
+    this.count(work, wallSeconds, episodes.length);
     player.owed = {
       simulations: player.owed.simulations + work.simulations,
       inferences: player.owed.inferences + work.inferences,

@@ -112,7 +112,7 @@ export class PortionOfGames {
 }
 
 /** Settings as JSON can hold them: the wire gives large numbers as bigint. */
-function plain(settings: Record<string, unknown>): Settings {
+export function plain(settings: Record<string, unknown>): Settings {
   const entries = Object.entries(settings);
   return Object.fromEntries(
     entries.map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : (value as string | number)]),

@@ -24,6 +24,8 @@ export interface Way {
 
 export class Outbox {
   private sent = new Set<string>();
+  /** Games of matches, which are not stored: whoever is not there to answer for them plays them no more. */
+  private readonly sentOnce = new Set<string>();
   private isOpen = false;
   private isSending = false;
   private numAccepted = 0;
@@ -46,6 +48,11 @@ export class Outbox {
     });
   }
 
+  /** Games that were sent and are not sent again. */
+  expect(ids: readonly string[]): void {
+    for (const id of ids) this.sentOnce.add(id);
+  }
+
   /** The gateway takes games from now on, those of earlier connections first. */
   open(): void {
     this.isOpen = true;
@@ -56,13 +63,14 @@ export class Outbox {
   close(): void {
     this.isOpen = false;
     this.sent.clear();
+    this.sentOnce.clear();
     clearTimeout(this.timer);
   }
 
   /** The gateway's word on games; without ids on all that were sent. */
   answered(ids: readonly string[], isAccepted: boolean): void {
     const named = ids.length > 0 ? ids : [...this.sent];
-    const numNew = named.filter((id) => this.sent.delete(id)).length;
+    const numNew = named.filter((id) => this.sent.delete(id) || this.sentOnce.delete(id)).length;
     if (isAccepted) this.numAccepted += numNew;
     else this.numRefused += numNew;
     if (this.sent.size === 0) clearTimeout(this.timer);

@@ -1,12 +1,15 @@
 // The client's side of a player: starts its Web Worker and turns requests and answers into calls.
 import type { Portion } from "./games";
 import type { Backend, CheckRows } from "./inference";
-import type { Duty, FromPlayer, ToPlayer } from "./player";
+import type { MatchPart } from "./match";
+import type { Duty, FromPlayer, Slot, ToPlayer } from "./player";
 
+/** Games of an assignment, or pairs of a match. */
 export interface Task {
   key: string;
   first: number;
   count: number;
+  isMatch: boolean;
 }
 
 type Answer<T extends FromPlayer["type"]> = FromPlayer & { type: T };
@@ -15,7 +18,7 @@ export class Player {
   /** What it plays, or prepares to. */
   task: Task | null = null;
   /** Of the weights that it has loaded. */
-  version: string | null = null;
+  readonly versions = new Map<Slot, string>();
   /** Work that no sent game has taken along yet. */
   owed = { simulations: 0, inferences: 0, inferenceSeconds: 0, wallSeconds: 0 };
   private waiting: {
@@ -50,14 +53,29 @@ export class Player {
     return (await this.ask("signatures", { type: "signatures" })).signatures;
   }
 
-  async load(onnx: Uint8Array, check: CheckRows, backend: Backend, version: string): Promise<Answer<"weights">> {
-    const answer = await this.ask("weights", { type: "weights", onnx, check, backend, numThreads: 1 });
-    this.version = version;
+  async load(
+    slot: Slot,
+    onnx: Uint8Array,
+    check: CheckRows,
+    backend: Backend,
+    version: string,
+  ): Promise<Answer<"weights">> {
+    this.versions.delete(slot);
+    const answer = await this.ask("weights", { type: "weights", onnx, check, backend, numThreads: 1, slot });
+    this.versions.set(slot, version);
     return answer;
   }
 
   play(portion: Portion): void {
     this.post({ type: "play", portion, isWatched: this.isWatched });
+  }
+
+  playMatch(part: MatchPart): void {
+    this.post({ type: "match", part, isWatched: this.isWatched });
+  }
+
+  cancel(): void {
+    this.post({ type: "cancel" });
   }
 
   setDuty(duty: Duty): void {

@@ -26,8 +26,11 @@ export class WeightsOfRun {
     this.loaded.set(String(kept.update.version), Promise.resolve(kept));
   }
 
-  /** Of a version; others than `needed` are forgotten. Unreachable where they cannot be fetched now. */
-  of(version: Whole, needed: readonly Whole[]): Promise<KeptWeights> {
+  /**
+   * Of a version; others than `needed` are forgotten. `isKept`: this browser keeps them for its next start.
+   * Unreachable where they cannot be fetched now.
+   */
+  of(version: Whole, needed: readonly Whole[], isKept = true): Promise<KeptWeights> {
     const name = String(version);
     const known = this.loaded.get(name);
     if (known !== undefined) return known;
@@ -36,13 +39,13 @@ export class WeightsOfRun {
       return Promise.reject(new Error(`the gateway names weights ${name}, but not where they are`));
     const others = new Set(needed.map(String));
     for (const old of this.loaded.keys()) if (!others.has(old)) this.loaded.delete(old);
-    const loading = this.fetched(update);
+    const loading = this.fetched(update, isKept);
     this.loaded.set(name, loading);
     loading.catch(() => this.loaded.delete(name));
     return loading;
   }
 
-  private async fetched(update: WeightsUpdate): Promise<KeptWeights> {
+  private async fetched(update: WeightsUpdate, isKept: boolean): Promise<KeptWeights> {
     const address = new URL(update.url, this.serverUrl).href;
     const onnx = await fetchBytes(address, this.token).catch((error: unknown) => {
       throw new Unreachable(`weights ${update.version} could not be loaded: ${error}`);
@@ -53,7 +56,7 @@ export class WeightsOfRun {
       throw new Error(`weights ${update.version} refused: sha256 is ${sha256}, expected ${update.sha256}`);
     }
     const kept = { update, onnx };
-    this.keep(kept);
+    if (isKept) this.keep(kept);
     return kept;
   }
 }

@@ -1,7 +1,7 @@
 // What a lent tab and the gateway say to one another: generated from zerofleet.web.lend.messages by
 // scripts/write-api-types. A whole number beyond 32 bits is a bigint.
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 export const SOCKET_PATH = "/lend/v1/socket";
 export const MAX_EPISODES = 64;
 export const MAX_MESSAGE_BYTES = 4194304;
@@ -43,7 +43,7 @@ export interface GamesComplete {
 export interface EvalResult {
   type: "EVAL_RESULT";
   match: string;
-  games: Uint8Array[];
+  games: Whole[][];
 }
 
 export interface Heartbeat {
@@ -81,10 +81,15 @@ export interface PlayGames {
   deadline_s: number;
 }
 
-export interface WeightsPlace {
-  version: Whole;
-  url: string;
-  sha256: string;
+export interface MatchPlayer {
+  kind: "network" | "playout" | "random";
+  version?: Whole | null;
+  settings?: Record<string, unknown>;
+}
+
+export interface MatchPair {
+  pair: Whole;
+  opening: Whole[];
 }
 
 export interface PlayMatch {
@@ -92,11 +97,11 @@ export interface PlayMatch {
   match: string;
   game: string;
   options: Record<string, Whole | string>;
-  weights: WeightsPlace;
-  opponent: WeightsPlace | string;
-  pairs: Whole;
+  weights: MatchPlayer;
+  opponent: MatchPlayer;
+  pairs: MatchPair[];
   seed: Whole;
-  num_simulations: Whole;
+  deadline_s: number;
 }
 
 export interface GamesAccepted {

@@ -1,8 +1,9 @@
 """The gateway of one run: tabs connect, are given games, and send them.
 
 The first message of a socket must be WORKER_READY, soon. Then a tab has at most two assignments at
-a time, gets WEIGHTS_UPDATE when the gateway adopts newer weights, and is told PAUSE while the run
-takes no games. Everything that waits for a disk, a search or Redis runs in threads.
+a time, rating games before games that train, gets WEIGHTS_UPDATE when the gateway adopts newer
+weights, and is told PAUSE while the run takes no games. Everything that waits for a disk, a search
+or Redis runs in threads.
 """
 
 import asyncio
@@ -23,8 +24,9 @@ from zerofleet.web.lend import accounts, messages
 from zerofleet.web.lend.accounts import device_hash, token_hash
 from zerofleet.web.lend.checks import Checker, lent_settings
 from zerofleet.web.lend.ledger import Account, Assignment, Ledger
+from zerofleet.web.lend.matches import Matches, Portion
 from zerofleet.web.lend.messages import BadMessage
-from zerofleet.web.lend.receiver import Receiver
+from zerofleet.web.lend.receiver import Answer, Receiver
 from zerofleet.web.lend.schema import LendLimits, LentRun
 from zerofleet.web.lend.weights import LentWeights
 from zerofleet.web.safety import RateLimits, client_of
@@ -70,11 +72,19 @@ class Tab:
     )
     open: dict[int, tuple[set[int], float]] = field(default_factory=dict)
     """Numbers that are not settled, and the deadline, by assignment."""
+    portions: dict[str, float] = field(default_factory=dict)
+    """Deadlines of rating games that it plays, on time.monotonic."""
     version: int = -1
+    told: set[int] = field(default_factory=set)
+    """Versions that it knows the place of."""
     paused: str = ""
     closing: Closing | None = None
     is_assigning: bool = False
     silent_s: float = field(default_factory=lambda: SILENT_S)
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.open) + len(self.portions) < MAX_OPEN
 
     def put(self, message: messages.Message) -> None:
         try:
@@ -108,13 +118,14 @@ class Gateway:
         self.role, self.weights = role, weights
         self.checker = Checker(role.game, role.config, weights)
         self.receiver = Receiver(role, ledger, self.checker)
+        self.matches = Matches(role.bus, role.game, weights, role.config.fleet.block_lease_s)
         self._ledger, self._limits, self._quarantine = ledger, limits, quarantine
         self._signatures = {role.game.name: _core.signature(role.game)}
         self._tabs: set[Tab] = set()
         self._by_account: dict[int, set[Tab]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ticker: asyncio.Task[None] | None = None
-        self._paused = ""
+        self._paused, self._is_held = "", False
         self.counts: Counter[str] = Counter()
 
     # ---- what others ask, from any thread
@@ -178,8 +189,9 @@ class Gateway:
 
         self._in_loop(tell)
 
-    def set_paused(self, reason: str) -> None:
-        self._paused = reason
+    def set_paused(self, reason: str, is_held: bool) -> None:
+        """Why no games that train are given out; held: no others either."""
+        self._paused, self._is_held = reason, is_held
 
     def _in_loop(self, work: Callable[[], None]) -> None:
         if self._loop is not None and not self._loop.is_closed():
@@ -218,6 +230,8 @@ class Gateway:
             self._by_account[tab.account].discard(tab)
             if not self._by_account[tab.account]:
                 del self._by_account[tab.account]
+            for name in tab.portions:
+                self.matches.give_back(name)
             for task in (sending, receiving):
                 task.cancel()
             await asyncio.gather(sending, receiving, return_exceptions=True)
@@ -319,7 +333,7 @@ class Gateway:
             case messages.GamesComplete():
                 await self._take_games(tab, message)
             case messages.EvalResult():
-                raise Closing("no_match", f"no match {message.match[:50]!r} was given to this tab")
+                await self._take_match(tab, message)
             case messages.WorkerReady():
                 raise Closing("not_ready", "WORKER_READY is the first message, and only that")
             case messages.Heartbeat():
@@ -335,27 +349,60 @@ class Gateway:
         if answer.accepted:
             tab.put(messages.GamesAccepted(answer.accepted))
             left -= {sequence for _, sequence in answer.accepted}
+        for ids, _, _ in answer.refused:
+            left -= {sequence for _, sequence in ids}
+        if not self._answer_refused(tab, answer):
+            return
+        if not left and tab.open.pop(message.assignment, None) is not None:
+            await self.receiver.in_thread(self._ledger.complete, message.assignment)
+        await self._assign(tab)
+
+    def _answer_refused(self, tab: Tab, answer: Answer) -> bool:
+        """Tells what was refused. False where the sender is quarantined."""
         for ids, code, reason in answer.refused:
             self.counts["refused"] += 1
             tab.put(messages.GamesRefused(ids, code, reason[:1000]))
-            left -= {sequence for _, sequence in ids}
         if answer.quarantine:
             self._quarantine(tab.account, answer.quarantine)
-            return
+            return False
         if any(
             not self._limits.allow(f"account {tab.account}", accounts.REFUSALS)
             for _ in answer.refused
         ):
             raise Closing("refused", "too many of this account's games were refused")
-        if not left and tab.open.pop(message.assignment, None) is not None:
-            await self.receiver.in_thread(self._ledger.complete, message.assignment)
-        await self._assign(tab)
+        return True
+
+    async def _take_match(self, tab: Tab, message: messages.EvalResult) -> None:
+        portion = self.matches.find(message.match, tab.account)
+        if portion is None:
+            raise Closing("no_match", f"no match {message.match[:50]!r} was given to this tab")
+        if tab.portions.pop(message.match, 0.0) <= time.monotonic():
+            self.matches.give_back(portion.name, is_late=True)
+            answer = Answer(refused=[(portion.ids, "late", "these games are over for this tab")])
+        else:
+            try:
+                answer = await self.receiver.receive_match(
+                    tab.account, self.matches, portion, message.games
+                )
+            finally:
+                self.matches.give_back(portion.name)  # unless its games were taken
+        self.counts["match games"] += len(answer.accepted)
+        if answer.accepted:
+            tab.put(messages.GamesAccepted(answer.accepted))
+        if self._answer_refused(tab, answer):
+            await self._assign(tab)
 
     # ---- assignments
 
     def _update(self, tab: Tab, update: messages.WeightsUpdate) -> None:
+        """Weights of coming assignments."""
         if tab.version != update.version:
             tab.version = update.version
+            self._tell(tab, update)
+
+    def _tell(self, tab: Tab, update: messages.WeightsUpdate) -> None:
+        if update.version not in tab.told:
+            tab.told.add(update.version)
             tab.put(update)
 
     async def _assign(self, tab: Tab) -> None:
@@ -364,7 +411,9 @@ class Gateway:
             return
         tab.is_assigning = True
         try:
-            while len(tab.open) < MAX_OPEN and not tab.closing:
+            while tab.has_room and not tab.closing:
+                if await self._give_match(tab):
+                    continue
                 reason = self._paused or str(
                     await self.receiver.in_thread(self._why_enough, tab.account, tab.games_at_once)
                 )
@@ -393,6 +442,24 @@ class Gateway:
                 )
         finally:
             tab.is_assigning = False
+
+    async def _give_match(self, tab: Tab) -> bool:
+        """Gives a tab rating games, if there are any for it. The replay limiter does not hold
+        these back, an operator who holds the worker does."""
+        if self._is_held:
+            return False
+        with suppress(ZerofleetError):  # Redis cannot be reached: a later tick asks again
+            portion = await self.receiver.in_thread(
+                self.matches.give, tab.account, tab.games_at_once // 2
+            )
+            if isinstance(portion, Portion):
+                tab.portions[portion.name] = portion.ends_s
+                tab.paused = ""
+                for update in portion.updates():
+                    self._tell(tab, update)
+                tab.put(portion.message())
+                return True
+        return False
 
     def _why_enough(self, account: int, count: int) -> str:
         """Why an account gets no more games now; empty where it does. Assignments of tabs that
@@ -426,7 +493,10 @@ class Gateway:
             for tab in list(self._tabs):
                 for number in [each for each, (_, end) in tab.open.items() if end < now]:
                     del tab.open[number]
-                if (len(tab.open) < MAX_OPEN and self._paused != tab.paused) or not tab.open:
+                for name in [each for each, end in tab.portions.items() if end < time.monotonic()]:
+                    del tab.portions[name]
+                is_idle = not (tab.open or tab.portions)
+                if (tab.has_room and self._paused != tab.paused) or is_idle:
                     with suppress(ZerofleetError, OSError, RuntimeError):
                         await self._assign(tab)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-PROTOCOL = 1
+PROTOCOL = 2
 SOCKET_PATH = "/lend/v1/socket"
 WEIGHTS_PATH = "/lend/v1/weights"
 
@@ -81,10 +81,11 @@ class GamesComplete(Message, tag="GAMES_COMPLETE", frozen=True):
 
 
 class EvalResult(Message, tag="EVAL_RESULT", frozen=True):
-    """The games of a match."""
+    """All games of a PLAY_MATCH, two of each of its pairs in their order: first with `weights` in
+    seat 0, then in seat 1. A game is its actions and chance outcomes, the opening included."""
 
     match: Name
-    games: Annotated[list[EpisodeBytes], msgspec.Meta(max_length=MAX_EPISODES)]
+    games: Annotated[list[list[Small]], msgspec.Meta(max_length=MAX_EPISODES)]
 
 
 class Heartbeat(Message, tag="HEARTBEAT", frozen=True):
@@ -138,25 +139,41 @@ class PlayGames(Message, tag="PLAY_GAMES", frozen=True):
     deadline_s: float
 
 
-class WeightsPlace(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Where a version of the weights is."""
+class MatchPlayer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Who plays one side of a match."""
 
-    version: Whole
-    url: Name
-    sha256: Name
+    kind: Literal["network", "playout", "random"]
+    """network: a search with these weights. playout: one with the core's random playouts."""
+    version: Whole | None = None
+    """Of a network; an earlier WEIGHTS_UPDATE says where it is."""
+    settings: dict[str, Any] = {}
+    """Of the search, as `Position.search` takes them."""
+
+
+class MatchPair(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Two games from one start, seats swapped."""
+
+    pair: Small
+    opening: list[Small]
 
 
 class PlayMatch(Message, tag="PLAY_MATCH", frozen=True):
-    """Pairs of rating games."""
+    """Rating games. They count if they come before the deadline.
+
+    What is drawn depends on the seed, the pair and the ply alone; see zerofleet.arena.draws.
+    """
 
     match: Name
+    """Names this message in EVAL_RESULT."""
     game: Name
     options: dict[str, int | str]
-    weights: WeightsPlace
-    opponent: WeightsPlace | str
-    pairs: Small
+    weights: MatchPlayer
+    """The player named first."""
+    opponent: MatchPlayer
+    pairs: list[MatchPair]
     seed: Whole
-    num_simulations: Small
+    """Of the match. The id of a game is (seed, 2 * pair + seat of `weights`)."""
+    deadline_s: float
 
 
 class GamesAccepted(Message, tag="GAMES_ACCEPTED", frozen=True):

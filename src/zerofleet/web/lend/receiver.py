@@ -21,6 +21,8 @@ from zerofleet.fleet.gateway_role import GatewayRole
 from zerofleet.games import Episode
 from zerofleet.web.lend.checks import Checker, GameFault
 from zerofleet.web.lend.ledger import ACCEPTED, Assignment, Ledger, LedgerGame
+from zerofleet.web.lend.match_checks import CHECK_PROBABILITY, PlayedPortion
+from zerofleet.web.lend.matches import Matches, Portion
 from zerofleet.web.lend.trust import Standing
 
 NUM_THREADS = 2
@@ -163,6 +165,66 @@ class Receiver:
             self._waiting.put(taken)
             await asyncio.wrap_future(taken.done)
             answer.accepted += [(assignment.worker, facts.sequence) for facts, _ in good]
+
+    # ---- games of a match
+
+    async def receive_match(
+        self, account: int, matches: Matches, portion: Portion, games: Sequence[Sequence[int]]
+    ) -> Answer:
+        """The games of a portion: all count, or none."""
+        lock = self._senders.setdefault(account, asyncio.Lock())
+        async with lock:
+            answer = Answer()
+            found = await self.in_thread(self._ledger.account, account)
+            if found is None or found.state != "active":  # type: ignore[attr-defined]
+                answer.refused.append((portion.ids, "not_active", "this account is not active"))
+                return answer
+            standing: Standing = found.standing  # type: ignore[attr-defined]
+            num_refused = 0
+            try:
+                played = await self.in_thread(PlayedPortion, self._role.game, portion, games)
+                assert isinstance(played, PlayedPortion)
+                standing = await self._judge_match(played, standing)
+                if not matches.take(portion, played.episodes):
+                    raise GameFault("late", "these games came too late")
+            except GameFault as fault:
+                num_refused = len(portion.ids)
+                answer.refused.append((portion.ids, fault.code, fault.reason))
+                if fault.is_proof:
+                    answer.quarantine = fault.reason
+                standing = Standing(0, standing.num_checked, standing.suspicion)
+            else:
+                answer.accepted = portion.ids
+            await self.in_thread(self._ledger.set_standing, account, standing, num_refused)
+            return answer
+
+    async def _judge_match(self, played: PlayedPortion, standing: Standing) -> Standing:
+        """The sender's standing after its games. GameFault where they are forged."""
+        loop = asyncio.get_running_loop()
+        passed = []
+        for number in range(len(played.episodes)):
+            if self._random.random() < max(CHECK_PROBABILITY, standing.check_probability):
+                standing = await self._search_match(loop, played, number, standing)
+            else:
+                standing = standing.after_valid()
+                passed.append(number)
+        if standing.suspicion > 0:
+            for number in passed:
+                standing = await self._search_match(loop, played, number, standing)
+        return standing
+
+    async def _search_match(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        played: PlayedPortion,
+        number: int,
+        standing: Standing,
+    ) -> Standing:
+        differ = await loop.run_in_executor(self._searches, played.differing, number)
+        standing = standing.after_check(differ)
+        if standing.is_alarming:
+            raise GameFault("forged", "its searches are not those of the network", is_proof=True)
+        return standing
 
     def _check(self, assignment: Assignment, data: bytes, seen: dict[int, str]) -> Episode | None:
         """None where the game counts already."""

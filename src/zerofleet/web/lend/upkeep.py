@@ -1,5 +1,5 @@
-"""What a gateway does beside its sockets: new weights, pauses, withdrawals, games that nobody
-returned."""
+"""What a gateway does beside its sockets: new weights, pauses, withdrawals, blocks of ratings, and
+games that nobody returned."""
 
 import random
 import threading
@@ -46,16 +46,21 @@ class Upkeep:
         self._player.start()
 
     def step(self) -> None:
-        self._gateway.set_paused(self._gateway.role.why_paused)
+        role = self._gateway.role
+        self._gateway.set_paused(role.why_paused, role.is_held)
         if time.monotonic() < self._looked_s + LOOK_S:
             return
         self._looked_s = time.monotonic()
         with suppress(BusUnreachable, BusFull):
             self._refresh()
             self._tell_withdrawals()
+            self._gateway.matches.step()
         self._settle()
 
     def close(self) -> None:
+        """Once the tabs were told that the gateway ends."""
+        with suppress(BusUnreachable, BusFull):
+            self._gateway.matches.close()
         self._ended.set()
         self._player.join()
 

@@ -39,6 +39,8 @@ class LentVersion:
     sha256: str
     check: CheckRows
     evaluator: OnnxEvaluator
+    tensors_sha256: str
+    """As they were published."""
 
     def update(self) -> WeightsUpdate:
         url = f"{WEIGHTS_PATH}/{self.version}.onnx"
@@ -96,7 +98,12 @@ class LentWeights:
             outcomes_KO.astype("<f4").tobytes(),
         )
         made = LentVersion(
-            weights.version, data, hashlib.sha256(data).hexdigest(), check, evaluator
+            weights.version,
+            data,
+            hashlib.sha256(data).hexdigest(),
+            check,
+            evaluator,
+            weights.sha256,
         )
         with self._lock:
             self._known[weights.version] = made
