@@ -150,7 +150,7 @@ def test_threads_that_share_a_network_play_the_games_that_one_plays(run_of_beast
 
 def test_an_illegal_answer_stops_the_match_and_is_named():
     with pytest.raises(IllegalAction) as error:
-        zf.arena.match("connect4", "random", lambda: Always(3, "stubborn"), num_games=8)
+        zf.arena.match("connect4", "random", lambda: Always(3, "stubborn"), num_games=40)
     text = str(error.value)
     assert "stubborn (player " in text
     assert "action 3 is not legal here" in text

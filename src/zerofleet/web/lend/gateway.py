@@ -377,15 +377,15 @@ class Gateway:
         if portion is None:
             raise Closing("no_match", f"no match {message.match[:50]!r} was given to this tab")
         if tab.portions.pop(message.match, 0.0) <= time.monotonic():
-            self.matches.give_back(portion.name, is_late=True)
+            self.matches.give_back(portion.name, is_avoided=True)
             answer = Answer(refused=[(portion.ids, "late", "these games are over for this tab")])
         else:
             try:
                 answer = await self.receiver.receive_match(
                     tab.account, self.matches, portion, message.games
                 )
-            finally:
-                self.matches.give_back(portion.name)  # unless its games were taken
+            finally:  # unless its games were taken
+                self.matches.give_back(portion.name, is_avoided=True)
         self.counts["match games"] += len(answer.accepted)
         if answer.accepted:
             tab.put(messages.GamesAccepted(answer.accepted))

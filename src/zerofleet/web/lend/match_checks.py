@@ -6,13 +6,14 @@ bits everywhere, so another move of these is a proof. A network's decision is se
 its version and seed, and differs where another action is best.
 
 A rating that is recorded cannot be taken back, so more of these games are searched again than of
-those that train: one in eight, also of trusted senders, and all of a portion that leaves its sender
-suspect.
+those that train: one in eight, also of trusted senders, and all of a portion if one of them
+differs. A game that differs is played here in its place.
 """
 
 from collections.abc import Sequence
 
-from zerofleet.arena.pairs import Decision, PairedGame, decisions_of
+from zerofleet.arena.pairs import Decision, PairedGame, ask, decisions_of
+from zerofleet.arena.player import Player
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.arena.simple_players import RandomPlayer
 from zerofleet.errors import ZerofleetError
@@ -28,11 +29,13 @@ class PlayedPortion:
     """The games of a portion as a tab sent them. What needs no search is checked."""
 
     def __init__(self, game: Game, portion: Portion, games: Sequence[Sequence[int]]) -> None:
-        self._players = portion.of.players
+        self._game, self._portion, self._players = game, portion, portion.of.players
         if len(games) != 2 * len(portion.pairs):
             raise GameFault(
                 "incomplete", f"{2 * len(portion.pairs)} games are due, got {len(games)}"
             )
+        self.differ: list[int] = []
+        """Games that were searched again and differ."""
         self.episodes: list[bytes] = []
         self._decisions: list[list[Decision]] = []
         for (seed, number), ids in zip(portion.ids, games, strict=True):
@@ -61,7 +64,7 @@ class PlayedPortion:
             ]
             if not decisions or player.text == "random":
                 continue
-            answers = answers_of(searcher(player), decisions)
+            answers = answers_of(player_of(player), decisions)
             others = [
                 each.action != answer for each, answer in zip(decisions, answers, strict=True)
             ]
@@ -71,15 +74,30 @@ class PlayedPortion:
                     raise GameFault("forged", reason, is_proof=True)
             else:
                 differ += others
+        if any(differ):
+            self.differ.append(number)
         return differ
 
+    def play_again(self, number: int) -> None:
+        """Plays a game here, in place of the one that came."""
+        seed, game_number = self._portion.ids[number]
+        pair, first_seat = divmod(game_number, 2)
+        game = PairedGame(self._game, seed, pair, first_seat, self._portion.of.opening(pair))
+        players = [player_of(each) for each in self._players]
+        while game.in_progress:
+            for named, player in enumerate(players):
+                ask(player, [game] if game.waits_for(named) else [])
+        self.episodes[number] = game.result().episode
 
-def searcher(player: BlockPlayer) -> SearchPlayer:
+
+def player_of(player: BlockPlayer) -> Player:
+    if player.text == "random":
+        return RandomPlayer()
     evaluator = "playout" if player.weights is None else player.weights.evaluator
     return SearchPlayer(player.text, evaluator, int(player.wire.settings["num_simulations"]))
 
 
-def answers_of(player: RandomPlayer | SearchPlayer, decisions: Sequence[Decision]) -> list[int]:
+def answers_of(player: Player, decisions: Sequence[Decision]) -> list[int]:
     return player.choose_many(
         [each.position for each in decisions], [each.seed for each in decisions]
     )

@@ -38,8 +38,8 @@ UNPLAYABLE_S = 60.0
 """How long no block of a match is leased whose players a tab cannot play."""
 IDLE_S = 5.0
 """How long a block without a portion in flight is held."""
-LATE_S = 600.0
-"""How long an account that let a deadline pass gets no portion."""
+AVOIDED_S = 600.0
+"""How long an account gets no portion that let a deadline pass, or whose games were refused."""
 MAX_SETTLED = 1024
 """Portions that are over and remembered, so that a resend is told so."""
 
@@ -123,7 +123,7 @@ class Matches:
         self._settled: OrderedDict[str, Portion] = OrderedDict()
         self._kept: dict[tuple[str, int], dict[int, tuple[bytes, bytes]]] = {}
         self._unplayable: dict[str, float] = {}
-        self._late: dict[int, float] = {}
+        self._avoided_until: dict[int, float] = {}
         self._looked_s = -LOOK_S
         self.num_delivered = 0
         """Blocks that counted."""
@@ -132,7 +132,7 @@ class Matches:
 
     def give(self, account: int, num_pairs: int) -> Portion | None:
         """What an account shall play now, if there is anything."""
-        if time.monotonic() < self._late.get(account, 0.0):
+        if time.monotonic() < self._avoided_until.get(account, 0.0):
             return None
         wanted = max(1, min(num_pairs, MAX_PAIRS))
         if (found := self._portion(account, wanted)) is not None:
@@ -169,19 +169,19 @@ class Matches:
                 portion.of.games[pair] = (episodes[2 * number], episodes[2 * number + 1])
             return True
 
-    def give_back(self, name: str, is_late: bool = False) -> None:
+    def give_back(self, name: str, is_avoided: bool = False) -> None:
         """Whoever has this portion will not play it, or played it wrong."""
         with self._lock:
             portion = self._open.get(name)
-            if portion is not None and self._settle(portion, is_late):
+            if portion is not None and self._settle(portion, is_avoided):
                 portion.of.waiting += portion.pairs
 
-    def _settle(self, portion: Portion, is_late: bool = False) -> bool:
+    def _settle(self, portion: Portion, is_avoided: bool = False) -> bool:
         """Under the lock. False where it was over."""
         if self._open.pop(portion.name, None) is None:
             return False
-        if is_late:
-            self._late[portion.account] = time.monotonic() + LATE_S
+        if is_avoided:
+            self._avoided_until[portion.account] = time.monotonic() + AVOIDED_S
         portion.of.in_flight.discard(portion.name)
         portion.of.touched_s = time.monotonic()
         self._settled[portion.name] = portion
@@ -262,7 +262,7 @@ class Matches:
             self.num_delivered += self._bus.finish_block(result_of(each))
             self._drop(each, keeps=False)
         now = time.monotonic()
-        self._late = {each: end for each, end in self._late.items() if end > now}
+        self._avoided_until = {each: end for each, end in self._avoided_until.items() if end > now}
         with self._lock:
             held = list(self._blocks)
             has_kept = bool(self._kept)
@@ -291,14 +291,14 @@ class Matches:
             self._bus.return_block(each.block, "")
 
     def _drop(self, block: LentBlock, keeps: bool) -> None:
-        """Ends its portions, which are late where its lease is over."""
+        """Ends its portions; whoever still has one when the lease is over gets no other for now."""
         with self._lock:
             if block not in self._blocks:
                 return
             self._blocks.remove(block)
             is_over = time.monotonic() >= block.ends_s - SLACK_S
             for name in list(block.in_flight):
-                self._settle(self._open[name], is_late=is_over)
+                self._settle(self._open[name], is_avoided=is_over)
             if keeps and block.games:
                 self._kept[block.block.rating, block.block.number] = block.games
 

@@ -12,7 +12,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -179,52 +179,49 @@ class Receiver:
             if found is None or found.state != "active":  # type: ignore[attr-defined]
                 answer.refused.append((portion.ids, "not_active", "this account is not active"))
                 return answer
-            standing: Standing = found.standing  # type: ignore[attr-defined]
+            standing = before = found.standing  # type: ignore[attr-defined]
             num_refused = 0
             try:
                 played = await self.in_thread(PlayedPortion, self._role.game, portion, games)
                 assert isinstance(played, PlayedPortion)
-                standing = await self._judge_match(played, standing)
+                async for standing in self._judge_match(played, before):
+                    if standing.is_alarming:
+                        reason = "its searches are not those of the network"
+                        raise GameFault("forged", reason, is_proof=True)
                 if not matches.take(portion, played.episodes):
                     raise GameFault("late", "these games came too late")
             except GameFault as fault:
-                num_refused = len(portion.ids)
                 answer.refused.append((portion.ids, fault.code, fault.reason))
                 if fault.is_proof:
                     answer.quarantine = fault.reason
+                num_refused = len(portion.ids)
                 standing = Standing(0, standing.num_checked, standing.suspicion)
             else:
                 answer.accepted = portion.ids
             await self.in_thread(self._ledger.set_standing, account, standing, num_refused)
             return answer
 
-    async def _judge_match(self, played: PlayedPortion, standing: Standing) -> Standing:
-        """The sender's standing after its games. GameFault where they are forged."""
+    async def _judge_match(
+        self, played: PlayedPortion, standing: Standing
+    ) -> AsyncIterator[Standing]:
+        """The sender's standing after each game. If any that was drawn differs, all are searched,
+        and those that differ are played here."""
         loop = asyncio.get_running_loop()
         passed = []
         for number in range(len(played.episodes)):
             if self._random.random() < max(CHECK_PROBABILITY, standing.check_probability):
-                standing = await self._search_match(loop, played, number, standing)
+                differ = await loop.run_in_executor(self._searches, played.differing, number)
+                standing = standing.after_check(differ)
             else:
                 standing = standing.after_valid()
                 passed.append(number)
-        if standing.suspicion > 0:
-            for number in passed:
-                standing = await self._search_match(loop, played, number, standing)
-        return standing
-
-    async def _search_match(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        played: PlayedPortion,
-        number: int,
-        standing: Standing,
-    ) -> Standing:
-        differ = await loop.run_in_executor(self._searches, played.differing, number)
-        standing = standing.after_check(differ)
-        if standing.is_alarming:
-            raise GameFault("forged", "its searches are not those of the network", is_proof=True)
-        return standing
+            yield standing
+        for number in passed if played.differ else ():
+            differ = await loop.run_in_executor(self._searches, played.differing, number)
+            standing = standing.after_check(differ)
+            yield standing
+        for number in played.differ:
+            await loop.run_in_executor(self._searches, played.play_again, number)
 
     def _check(self, assignment: Assignment, data: bytes, seen: dict[int, str]) -> Episode | None:
         """None where the game counts already."""
