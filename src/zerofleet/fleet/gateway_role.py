@@ -48,8 +48,9 @@ class GatewayRole:
         self.earlier = earlier_games(facts.run_id, worker_id)
         """Ids of games that earlier starts spooled and the trainer may not have confirmed."""
         self._read_values = read_values
+        self._spool_root = spool_root()
         self._outbox = SpooledOutbox(
-            bus, self.sender, facts.run_id, self.game, self.config, spool_root(), say, on_fault
+            bus, self.sender, facts.run_id, self.game, self.config, self._spool_root, say, on_fault
         )
         self._presence = RolePresence(
             "worker", worker_id, bus, facts.run_name, "browsers", self._values, LOOPBACK_PORT
@@ -85,7 +86,7 @@ class GatewayRole:
         return num_left
 
     def _values(self) -> Values:
-        return {**self._outbox.values(), **self._read_values(), **disk_values(spool_root())}
+        return {**self._outbox.values(), **self._read_values(), **disk_values(self._spool_root)}
 
 
 def earlier_games(run_id: str, worker_id: str) -> list[EpisodeId]:

@@ -534,7 +534,7 @@ ATTACKS: list[tuple[str, Any, str]] = [
     ("too many episodes", sends(unreadable, episodes=[b"x"] * 65), "bad_message"),
     ("games before WORKER_READY", says(messages.encode(messages.Heartbeat())), "not_ready"),
     ("WORKER_READY twice", ready_twice, "not_ready"),
-    ("another protocol", says(protocol=2), "protocol"),
+    ("another protocol", says(protocol=messages.PROTOCOL + 1), "protocol"),
     ("another signature", says(signatures={"connect4": "0" * 16}), "signature"),
     ("no signature", says(signatures={}), "signature"),
     ("a wrong token", says(token="x" * 43), "wrong_token"),
