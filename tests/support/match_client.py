@@ -1,6 +1,6 @@
 """Rating games of a lent run: offered as a trainer offers them, and played as a tab plays them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Event
 
 from lending_client import Client, Evaluate
@@ -70,15 +70,17 @@ def on_one_machine(
 def player_of(side: MatchPlayer, evaluators: Mapping[int, Evaluate]) -> Player:
     if side.kind == "random":
         return RandomPlayer()
-    evaluator = evaluators[side.version] if side.version is not None else "playout"
-    return SearchPlayer(side.kind, evaluator, int(side.settings["num_simulations"]))
+    num_simulations = int(side.settings["num_simulations"])
+    if side.version is None:
+        return SearchPlayer(side.kind, "playout", num_simulations)
+    return SearchPlayer(side.kind, evaluators[side.version], num_simulations)
 
 
 def play_match(task: PlayMatch, evaluators: Mapping[int, Evaluate]) -> list[list[int]]:
     """The games of a portion."""
     game = games.get(task.game, **task.options)
     players = (player_of(task.weights, evaluators), player_of(task.opponent, evaluators))
-    openings = {each.pair: each.opening for each in task.pairs}
+    openings: dict[int, Sequence[int]] = {each.pair: each.opening for each in task.pairs}
     played = play_pairs(game, players, task.seed, openings, lambda num_over: None, Event())
     return [[event.id for event in Episode.decode(each.episode).events] for each in played]
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 from lending_client import Client, connected, sign_up
@@ -50,7 +51,7 @@ def held_blocks(lent: LentServer) -> list[matches.LentBlock]:
     return gateway.matches._blocks
 
 
-def tabs(lent: LentServer, num_tabs: int = 1) -> list[Client]:
+def tabs(lent: LentServer, num_tabs: int = 1) -> list[AbstractAsyncContextManager[Client]]:
     return [
         connected(lent.url, sign_up(lent.url, f"tab {next(numbers)}"), lent.game)
         for _ in range(num_tabs)
@@ -61,7 +62,7 @@ async def play_all(lent: LentServer, rating: str, num_blocks: int, num_tabs: int
     """Tabs play until all blocks are reported; returns how many portions they had."""
     num_portions = 0
 
-    async def play(connecting: Client) -> None:
+    async def play(connecting: AbstractAsyncContextManager[Client]) -> None:
         nonlocal num_portions
         async with connecting as client:
             while len(lent.trainer.bus.block_results(rating)) < num_blocks:

@@ -93,8 +93,10 @@ class PlayedPortion:
 def player_of(player: BlockPlayer) -> Player:
     if player.text == "random":
         return RandomPlayer()
-    evaluator = "playout" if player.weights is None else player.weights.evaluator
-    return SearchPlayer(player.text, evaluator, int(player.wire.settings["num_simulations"]))
+    num_simulations = int(player.wire.settings["num_simulations"])
+    if player.weights is None:
+        return SearchPlayer(player.text, "playout", num_simulations)
+    return SearchPlayer(player.text, player.weights.evaluator, num_simulations)
 
 
 def answers_of(player: Player, decisions: Sequence[Decision]) -> list[int]:
