@@ -15,8 +15,9 @@ constexpr uint64_t kBottom = 0x40810204081, kCells = kBottom * 63;
 constexpr int kByCentre[] = {3, 2, 4, 1, 5, 0, 6};
 constexpr int kHighest = 18;  // nobody wins with fewer than four discs
 constexpr int kScoreBits = 6, kScoreMask = (1 << kScoreBits) - 1;
-// With more discs these would cost more than they save.
-constexpr int kMirrorUpTo = 20, kLookAheadUpTo = 24;
+constexpr int kMirrorUpTo = 20;  // with more discs it would cost more than it saves
+// The rows that the first player gets where the second answers above each of its discs.
+constexpr uint64_t kFirstPlayersRows = kBottom | kBottom << 2 | kBottom << 4;
 constexpr uint64_t kNodesPerPoll = 1 << 20;
 
 uint64_t mirrored(uint64_t bits) {
@@ -24,6 +25,14 @@ uint64_t mirrored(uint64_t bits) {
     for (int column = 0; column < Connect4::kColumns; ++column, bits >>= kStride)
         result = result << kStride | (bits & 127);
     return result;
+}
+
+bool has_line(uint64_t discs) {
+    for (const int step : {1, kStride - 1, kStride, kStride + 1}) {
+        const uint64_t pairs = discs & (discs >> step);
+        if (pairs & (pairs >> 2 * step)) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -53,6 +62,17 @@ struct Connect4Solver::Board {
         if (must_close & (must_close - 1)) return 0;
         if (must_close) moves = must_close;
         return moves & ~(others >> 1);  // not below a cell where the other player wins
+    }
+
+    // A bound from above of the score to the first player, who is to move. The second player can
+    // answer each disc: with the cell above it, or, where that disc lies lowest in a column with an
+    // odd number of empty cells, with the lowest of another such column (claimeven and baseinverse,
+    // Allis 1988). Then the first player gets cells of its rows and some of the lowest, and the
+    // second player all others.
+    int most_against_answers() const {
+        const uint64_t empty = kCells & ~taken, lowest = droppable();
+        if (has_line(own | (empty & kFirstPlayersRows) | lowest)) return kHighest;
+        return has_line((own ^ taken) | (empty & ~kFirstPlayersRows & ~lowest)) ? -1 : 0;
     }
 
     // Empty cells that would complete a line of these discs.
@@ -143,25 +163,31 @@ int Connect4Solver::search(const Board& board, int alpha, int beta) {
     if (moves == 0) return -(kNumCells - board.num_discs) / 2;
     if (board.num_discs >= kNumCells - 2) return 0;
     const Bounds known = look_up(board.key());
-    const int low = std::max(known.low, -(kNumCells - 2 - board.num_discs) / 2);
-    const int high = std::min(known.high, (kNumCells - 1 - board.num_discs) / 2);
+    int low = std::max(known.low, -(kNumCells - 2 - board.num_discs) / 2);
+    int high = std::min(known.high, (kNumCells - 1 - board.num_discs) / 2);
+    if (board.num_discs % 2 == 0) {
+        if (high > alpha && alpha >= -1) high = std::min(high, board.most_against_answers());
+    } else {
+        for (uint64_t rest = moves; rest && low < beta && beta <= 1; rest &= rest - 1)
+            low = std::max(low, -board.after(rest & -rest).most_against_answers());
+    }
     alpha = std::max(alpha, low);
     beta = std::min(beta, high);
-    if (alpha >= beta) return low > alpha ? low : alpha;
+    if (alpha >= beta) return alpha;
     if (++num_nodes_ % kNodesPerPoll == 0 && poll_) poll_();
     const int best = best_of(board, moves, alpha, beta);
-    store(board.key(), {best > alpha ? best : known.low, best < beta ? best : known.high});
+    store(board.key(), {best > alpha ? best : low, best < beta ? best : high});
     return best;
 }
 
 int Connect4Solver::best_of(const Board& board, uint64_t moves, int alpha, int beta) {
-    uint64_t ordered[Connect4::kColumns];
-    const int count = order(board, moves, ordered);
     // Enhanced transposition cutoff: a drop that is known to be good enough needs no search.
-    for (int i = 0; board.num_discs <= kLookAheadUpTo && i < count; ++i) {
-        const int known = -look_up(board.after(ordered[i]).key()).high;
+    for (uint64_t rest = moves; rest; rest &= rest - 1) {
+        const int known = -look_up(board.after(rest & -rest).key()).high;
         if (known >= beta) return known;
     }
+    uint64_t ordered[Connect4::kColumns];
+    const int count = order(board, moves, ordered);
     for (int i = 0; i < count; ++i) {
         const int value = -search(board.after(ordered[i]), -beta, -alpha);
         alpha = std::max(alpha, value);

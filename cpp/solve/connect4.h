@@ -3,8 +3,9 @@
 // Alpha-beta over scores by null windows, with a table of bounds. A score is 22 minus the discs
 // that the winner has at the end, negative where the player to move loses, 0 for a draw: a sooner
 // win is larger, a later loss is less bad. A position that is won at once, or lost because two
-// cells must be closed, is not searched; nor is a drop that lets the other player win above it.
-// Moves that make most threats come first. A mirrored position counts as the same.
+// cells must be closed, is not searched; nor is a drop that lets the other player win above it; nor
+// what the second player settles by answering each disc. Moves that make most threats come first. A
+// mirrored position counts as the same.
 //
 // Positions with twelve discs take milliseconds to tenths of a second, with eight up to seconds,
 // the empty board minutes.

@@ -57,6 +57,34 @@ def test_it_agrees_with_another_solver_on_the_hardest_openings() -> None:
     refuse_wrong_scores([entry for entry in scored() if len(entry["moves"]) < 9])
 
 
+def score_by_playing_out(position: Position, known: dict[str, int]) -> int:
+    """22 minus the winner's discs, negative where the player to move loses, by the rules alone."""
+    key = str(position.describe())
+    if key not in known:
+        scores = []
+        for column in position.legal_actions():
+            after = position.copy()
+            after.play(column)
+            if after.to_move != zf.OVER:
+                scores.append(-score_by_playing_out(after, known))
+            else:
+                num_discs = len(after.to_text())
+                won = bool(after.rewards()[position.to_move])
+                scores.append(22 - (num_discs + 1) // 2 if won else 0)
+        known[key] = max(scores)
+    return known[key]
+
+
+def test_it_agrees_with_playing_everything_out_late_in_the_game() -> None:
+    random, solver, signs = Random(4), Connect4Solver(), set()
+    for _ in range(150):
+        position = random_position(random, random.randint(32, 41))
+        score = score_by_playing_out(position, {})
+        assert solver.score_to_move(position) == score, position.to_text()
+        signs.add((position.to_move, (score > 0) - (score < 0)))
+    assert len(signs) == 6, signs  # both seats win, draw and lose
+
+
 @pytest.mark.parametrize(
     ("columns", "value"),
     [
