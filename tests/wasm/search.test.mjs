@@ -42,6 +42,26 @@ for (const build of BUILDS) {
   }
 }
 
+// Of each game a position that its solver knows: by alpha-beta, by threats, by an ending, by a table built here.
+const SOLVED = {
+  connect4: "4444455553322",
+  gomoku: "i8 a1 j8 a15 h9 o1 h10 o15",
+  beastybar: "player=0 queue=lion1,seal1,snake0,skunk0 hand0=parrot,seal",
+  backgammon: "xAAAgAoAAAAAAA 21",
+};
+
+test("a search that asks the solver proves what it proves natively", () => {
+  const settings = { num_simulations: 50, use_endgame_solver: true };
+  for (const [game, text] of Object.entries(SOLVED)) {
+    const search = core.game(game).fromText(text).search({ settings, evaluator: "uniform", seed: 9 });
+    while (!search.finished()) search.run(50);
+    const result = search.result();
+    assert.ok(result.solved, game);
+    const expected = native("search", game, text, JSON.stringify(settings), "uniform", 9);
+    assert.deepEqual(result, JSON.parse(expected), game);
+  }
+});
+
 test("leaves that the caller evaluates give the same search as the core's own evaluator", () => {
   for (const { name } of core.games()) {
     const game = core.game(name);
