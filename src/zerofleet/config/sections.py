@@ -96,10 +96,11 @@ class ReplayConfig(Section):
     value alone. Higher has more variance and learns sooner from distant results."""
 
     use_solved_values: bool = False
-    """Exact values as value targets, wherever the game's solver knows them: endings of Beasty Bar.
-    They replace both the root value and the outcome there, and end the trace of TD(λ). Lower
-    variance, but the network learns from more than its own play, and each such position is solved
-    when its game arrives."""
+    """Exact values as value targets, wherever the game's solver knows them: endings of Beasty Bar,
+    bear-offs of backgammon, Connect Four from 24 discs on, wins by threats of Gomoku. They replace
+    both the root value and the outcome there, and end the trace of TD(λ). Lower variance, but the
+    network learns from more than its own play, and each such position is solved when its game
+    arrives."""
 
     policy_surprise_weight: Share = 0
     """Policy-surprise weighting (KataGo): share of the samples drawn in proportion to how far the

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from threading import local
 from typing import Protocol
 
-from zerofleet._core import OVER, Connect4Solver, Game, Position
+from zerofleet._core import OVER, BeastyBarSolver, Connect4Solver, Game, Position
 from zerofleet.errors import IllegalAction, Unsupported
 from zerofleet.solve import backgammon
-from zerofleet.solve.beastybar import BeastyBarValues
 from zerofleet.solve.gomoku import GomokuValues
 
 
@@ -57,6 +56,30 @@ class Connect4Values:
         return self._solver.best_columns(position)
 
     def plies_to_end(self, position: Position) -> int:
+        return self._solver.plies_to_end(position)
+
+
+class BeastyBarValues:
+    """Solves positions with empty piles and at most four cards a hand, of both scorings."""
+
+    def __init__(self) -> None:
+        self._solver = BeastyBarSolver()
+
+    def value(self, position: Position) -> list[float] | None:
+        score = self._solver.score_to_move(position)
+        if score is None:
+            return None
+        return [float(score > 0), float(score == 0), float(score < 0)]  # win, draw, loss
+
+    def best_actions(self, position: Position) -> list[int] | None:
+        scores = self._solver.score_actions(position)
+        if scores is None:
+            return None
+        best = max(score for _, score in scores)
+        return [action for action, score in scores if score == best]
+
+    def plies_to_end(self, position: Position) -> int | None:
+        """None for a draw."""
         return self._solver.plies_to_end(position)
 
 
