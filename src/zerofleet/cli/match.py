@@ -49,7 +49,8 @@ def match(
 
     A player is random, heuristic, playout-N (or mcts-N), run:NAME[@STEP][,…], file:PATH[,…],
     best[,sims=N][,seconds=S][,greedy][,root=gumbel][,difficulty=medium], gnubg-0|1|2 or
-    gomocup:PATH; in Beasty Bar also aggressive or defensive. Players search without exploration.
+    gomocup:PATH; solver in Connect Four and hypergammon; in Beasty Bar also aggressive or
+    defensive. Players search without exploration.
 
     Example: zerofleet match beastybar heuristic random --games 200
     """
