@@ -90,6 +90,7 @@ def judged(evaluate, positions, scores):
             ("early", LEAST_DISCS, SOLVED_DISCS - 1),
             ("late", SOLVED_DISCS, 41),
         )
+        if lost[when]
     }
 
 
