@@ -2,27 +2,33 @@
 alarms falsely, and how many forged games get in before a sender is found.
 
 Honest games are played with noise on the network's answers, as another device's arithmetic gives:
-1e-6 is the rounding of float32 (wasm), 1e-4 and more is a GPU with other kernels. The other figures
-follow from zerofleet.web.lend.trust alone.
+1e-6 is the rounding of float32 (wasm), 1e-4 and more is a GPU with other kernels. Then real tabs of
+Chromium play, with WebAssembly and with WebGPU, which SwiftShader computes in software. The other
+figures follow from zerofleet.web.lend.trust alone.
 
     .venv/bin/python bench/lend/calibration.py
+    .venv/bin/python bench/lend/calibration.py --only-tabs
 """
 
 import argparse
 import json
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "support")]
 import recording  # noqa: E402
+from browser import WEBGPU, Dash, chromium  # noqa: E402
+from lent_tab import ask_player, episodes_of, text_of  # noqa: E402
 
 from zerofleet import _core, config, games, nets  # noqa: E402
 from zerofleet.games import Episode  # noqa: E402
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator  # noqa: E402
+from zerofleet.infer.onnx_file import onnx_with_weights  # noqa: E402
 from zerofleet.nets.onnx import exported  # noqa: E402
 from zerofleet.web.lend.checks import differs, lent_settings  # noqa: E402
 from zerofleet.web.lend.trust import (  # noqa: E402
@@ -32,20 +38,25 @@ from zerofleet.web.lend.trust import (  # noqa: E402
     IF_EQUAL,
     Standing,
 )
+from zerofleet.web.lend.weights import check_rows  # noqa: E402
 
 NOISES = (1e-6, 1e-5, 1e-4, 1e-3)
 GAMES = {"connect4": 40, "beastybar": 30, "backgammon": 10, "gomoku": 3}
+TAB_GAMES = {"connect4": 40, "beastybar": 40, "backgammon": 6, "gomoku": 2}
+TAB_SIMULATIONS = 8
+"""SwiftShader is slow."""
 SEED, WORKER = 5, 6
 
 
 def network_of(chosen, game):
-    """Its weights doubled: a fresh network prefers nothing, and any search agrees."""
+    """Graph and weights. These are doubled: a fresh network prefers nothing, and any search
+    agrees."""
     network = nets.build(game, chosen.network.preset, **chosen.network.options)
     state = {
         name: each.numpy() * np.float32(2) if each.dim() > 1 else each.numpy()
         for name, each in network.state_dict().items()
     }
-    return OnnxEvaluator(exported(network.spec), state)
+    return exported(network.spec), state
 
 
 def with_noise(evaluate, noise):
@@ -65,7 +76,7 @@ def honest(name, num_games, noise):
     """The share of decisions that differ, and what a check of a game costs."""
     chosen = config.load(name, "fast")
     game = games.get(name, **chosen.game.options)
-    evaluate = network_of(chosen, game)
+    evaluate = OnnxEvaluator(*network_of(chosen, game))
     noisy = with_noise(evaluate, noise)
     settings = lent_settings(chosen, chosen.search.num_simulations)
     driver = _core.SelfPlay(
@@ -74,16 +85,8 @@ def honest(name, num_games, noise):
     while not driver.finished:
         if (batch := driver.next_batch(1.0)) is not None:
             driver.submit(batch[0], *noisy(np.ascontiguousarray(batch[1])), 1)
-    differing, began_s = [], time.process_time()
-    for data in driver.take_episodes():
-        episode = Episode.decode(data)
-        numbers = [i for i, event in enumerate(episode.events) if event.outcomes_to_move]
-        again = _core.Recheck(game, settings, None, SEED, WORKER, 1, episode, numbers)
-        while not again.finished:
-            if len(rows := again.gather()):
-                again.absorb(*evaluate(rows))
-        found = Episode.decode(again.episode()).events
-        differing += [differs(episode.events[i], found[i]) for i in numbers]
+    played, began_s = driver.take_episodes(), time.process_time()
+    differing = searched_again(game, settings, evaluate, played)
     return {
         "game": name,
         "noise": noise,
@@ -92,6 +95,75 @@ def honest(name, num_games, noise):
         "share": round(float(np.mean(differing)), 5),
         "cpu_ms_per_game": round(1e3 * (time.process_time() - began_s) / num_games, 1),
     }
+
+
+def searched_again(game, settings, evaluate, played):
+    """Which decisions differ."""
+    differing = []
+    for data in played:
+        episode = Episode.decode(data)
+        numbers = [i for i, event in enumerate(episode.events) if event.outcomes_to_move]
+        again = _core.Recheck(game, settings, None, SEED, WORKER, 1, episode, numbers)
+        while not again.finished:
+            if len(rows := again.gather()):
+                again.absorb(*evaluate(rows))
+        found = Episode.decode(again.episode()).events
+        differing += [differs(episode.events[i], found[i]) for i in numbers]
+    return differing
+
+
+def in_tab(page, name, num_games, backend):
+    """The same of games that a tab has played."""
+    chosen = config.load(name, "fast")
+    game = games.get(name, **chosen.game.options)
+    graph, state = network_of(chosen, game)
+    evaluate = OnnxEvaluator(graph, state)
+    settings = lent_settings(chosen, TAB_SIMULATIONS)
+    rows = check_rows(game)
+    logits, outcomes = evaluate(rows)
+    check = {
+        "numRows": len(rows),
+        "observations": text_of(rows.tobytes()),
+        "policyLogits": text_of(logits.astype("<f4").tobytes()),
+        "outcomes": text_of(outcomes.astype("<f4").tobytes()),
+    }
+    onnx = text_of(onnx_with_weights(graph, state, 1))
+    portion = {
+        "assignment": 1, "game": name, "options": chosen.game.options, "settings": settings,
+        "version": "1", "worker": str(WORKER), "seed": str(SEED), "firstSequence": "0",
+        "count": num_games, "batch": num_games,
+    }  # fmt: skip
+    answers = ask_player(
+        page,
+        [
+            {"type": "weights", "onnx": onnx, "check": check, "backend": backend, "numThreads": 1},
+            {"type": "play", "isWatched": False, "portion": portion},
+        ],
+    )
+    played = episodes_of(answers)
+    assert len(played) == num_games
+    differing = searched_again(game, settings, evaluate, played)
+    return {
+        "game": name,
+        "backend": backend,
+        "largest_difference": next(x["difference"] for x in answers if x["type"] == "weights"),
+        "decisions": len(differing),
+        "differing": int(np.sum(differing)),
+    }
+
+
+def in_tabs(scale):
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, Dash(Path(folder)) as dash:
+        for backend, flags in (("wasm", ()), ("webgpu", WEBGPU)):
+            with chromium(more=flags) as browser:
+                page = browser.new_page()
+                page.set_default_timeout(600_000)
+                page.goto(dash.url + "/runs")
+                for name, num_games in TAB_GAMES.items():
+                    rows.append(in_tab(page, name, max(1, round(num_games * scale)), backend))
+                    print(rows[-1], flush=True)
+    return rows
 
 
 def false_alarms(rate, num_senders, num_decisions):
@@ -139,8 +211,14 @@ def turned_later(num_valid, forged_share, num_trials, num_decisions=20):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of games")
+    parser.add_argument("--only-tabs", action="store_true", help="no simulation")
     options = parser.parse_args()
-    found = {"honest": [], "false_alarms": [], "turned_later": []}
+    command = f"bench/lend/calibration.py --scale {options.scale:g}"
+    found = {"tabs": in_tabs(options.scale)}
+    if options.only_tabs:
+        recording.record("lend-calibration", f"{command} --only-tabs", found)
+        return
+    found |= {"honest": [], "false_alarms": [], "turned_later": []}
     for name, num_games in GAMES.items():
         for noise in NOISES:
             row = honest(name, max(1, round(num_games * options.scale)), noise)
@@ -159,7 +237,6 @@ def main():
     ):
         found["turned_later"].append(turned_later(num_valid, share, 2_000))
         print(found["turned_later"][-1], flush=True)
-    command = f"bench/lend/calibration.py --scale {options.scale:g}"
     recording.record("lend-calibration", command, found)
     print(json.dumps(found["turned_later"], indent=1))
 

@@ -1,16 +1,16 @@
 """A tab that lends for an hour: does its memory stay flat?
 
-A real tab of Chromium plays for the real gateway, at a low duty cycle, and gets new weights every
-minute. Every half minute the resident and the proportional memory of its renderer is read, and that
-of all other processes of the browser; every few minutes what its page and workers use after a
-garbage collection. The trainer takes games in without training.
+A real tab of Chromium plays for the real gateway, at a low duty cycle, and gets new weights again
+and again. No developer tools watch it: they would keep what it downloads. Every half minute the
+resident and the proportional memory of its renderer is read, and that of all other processes of the
+browser; every few minutes what its page and workers use after a garbage collection. The trainer
+takes games in without training.
 
-    .venv/bin/python bench/lend/hour.py [--minutes 60] [--cpu 10]
+    .venv/bin/python bench/lend/hour.py [--minutes 60] [--cpu 10] [--weights-s 60]
 """
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -19,22 +19,24 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "fleet"), str(ROOT / "tests" / "support")]
 import recording  # noqa: E402
-from browser import chromium  # noqa: E402
-from lent_page import phase, start_lending, totals  # noqa: E402
+from bare_tab import BareTab  # noqa: E402
+from browser import chromium, chromium_processes  # noqa: E402
+from lending_client import sign_up  # noqa: E402
+from lent_page import start_lending_in  # noqa: E402
 from lent_run import lent_server  # noqa: E402
 from parts import MIB, process_usage, slope_per_minute  # noqa: E402
 from redis_server import RedisServer  # noqa: E402
 
 SAMPLE_S = 30.0
-WEIGHTS_S = 60.0
 COLLECT_S = 300.0
 """Between garbage collections: often, they would hide what piles up between them."""
 SETTLE_S = 600.0
 MAX_GROWTH_PER_HOUR = 0.02
 """Of the mean; a slope below it, or whose interval holds 0, counts as flat."""
 GAME = "connect4"
+FIGURES = "document.querySelector('.figures').innerText.split('\\n').join(' ')"
 MEMORY = """
-async () => {
+(async () => {
   const { bytes, breakdown } = await performance.measureUserAgentSpecificMemory();
   const byType = {};
   for (const { bytes, types } of breakdown) {
@@ -42,34 +44,8 @@ async () => {
     byType[name] = (byType[name] ?? 0) + bytes;
   }
   return { bytes, byType };
-}
+})()
 """
-
-
-def browser_processes():
-    """Numbers of the processes below this one that belong to Chromium, and of those the tabs'."""
-    parents, kinds = {}, {}
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            words = (folder / "cmdline").read_text(errors="replace").replace("\0", " ").split()
-            stat = (folder / "stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        parents[int(folder.name)] = int(stat[1])
-        if words and "chromium" in words[0]:
-            kinds[int(folder.name)] = "--type=renderer" in words
-    return (
-        {number for number in kinds if is_below(number, parents)},
-        {number for number, is_tab in kinds.items() if is_tab and is_below(number, parents)},
-    )
-
-
-def is_below(number, parents):
-    while number in parents and number != os.getpid():
-        number = parents[number]
-    return number == os.getpid()
 
 
 def proportional_bytes(number):
@@ -84,31 +60,31 @@ def proportional_bytes(number):
 class Watch:
     """Samples of one tab."""
 
-    def __init__(self, page):
-        self._page = page
-        _, tabs = browser_processes()
+    def __init__(self, tab):
+        self._tab = tab
+        tabs = [number for number, is_tab in chromium_processes().items() if is_tab]
         # Chromium keeps a renderer in reserve; the tab's is the one that has worked.
-        self.tab = max(tabs, key=lambda number: process_usage(number)[0])
+        self.process = max(tabs, key=lambda number: process_usage(number)[0])
         self.began_s = time.monotonic()
         self.rows, self.collected = [], []
 
     def cpu_s(self):
-        return process_usage(self.tab)[0]
+        return process_usage(self.process)[0]
 
     def sample(self):
-        others = browser_processes()[0] - {self.tab}
+        others = chromium_processes().keys() - {self.process}
         row = {
             "at_s": round(time.monotonic() - self.began_s, 1),
-            "tab_rss": process_usage(self.tab)[1],
-            "tab_pss": proportional_bytes(self.tab),
-            "page_heap": self._page.evaluate("performance.memory.usedJSHeapSize"),
+            "tab_rss": process_usage(self.process)[1],
+            "tab_pss": proportional_bytes(self.process),
+            "page_heap": self._tab.evaluate("performance.memory.usedJSHeapSize"),
             "others_pss": sum(proportional_bytes(each) for each in others),
         }
         self.rows.append(row)
         return row
 
     def collect(self):
-        found = self._page.evaluate(MEMORY)
+        found = self._tab.evaluate(MEMORY)
         at_s = round(time.monotonic() - self.began_s, 1)
         self.collected.append({"at_s": at_s, "bytes": found["bytes"], **found["byType"]})
 
@@ -138,27 +114,23 @@ def measure(options, folder):
         lent_server(folder, redis, GAME, "lend.max_games_at_once=8") as lent,
         chromium() as browser,
     ):
-        page = browser.new_page()
-        faults = []
-        page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        start_lending(page, lent.url, "Ada", options.cpu)
+        tab = BareTab(browser, f"{lent.url}/community")
+        start_lending_in(tab, sign_up(lent.url, "Ada"), options.cpu)
         lent.wait_for(lambda: lent.trainer.taken, "the first game")
-        watch = Watch(page)
+        watch = Watch(tab)
         cpu_s, num_before = watch.cpu_s(), len(lent.trainer.taken)
         published_s = collected_s = watch.began_s
         version = 1
         end_s = watch.began_s + 60 * options.minutes
-        while time.monotonic() < end_s:
-            page.wait_for_timeout(1000 * SAMPLE_S)
-            now = time.monotonic()
-            if now >= published_s + WEIGHTS_S:
+        while (now := time.monotonic()) < end_s:
+            if now >= published_s + options.weights_s:
                 version, published_s = lent.trainer.publish(version + 1), now
             if now >= collected_s + COLLECT_S:
                 watch.collect()
                 collected_s = now
             row = watch.sample() | {"games": len(lent.trainer.taken), "version": version}
-            print(json.dumps(row), phase(page), flush=True)
+            print(json.dumps(row), flush=True)
+            time.sleep(SAMPLE_S)
         wall_s = time.monotonic() - watch.began_s
         found = {
             "game": GAME,
@@ -169,8 +141,7 @@ def measure(options, folder):
             "twice": lent.trainer.num_twice,
             "versions": version,
             "tab_cores": round((watch.cpu_s() - cpu_s) / wall_s, 3),
-            "console_errors": faults,
-            "page_at_end": totals(page).split("\n"),
+            "page_at_end": tab.evaluate(FIGURES),
             "after_minutes": SETTLE_S / 60,
         }
     names = [name for name in watch.rows[0] if name != "at_s"]
@@ -187,12 +158,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--cpu", type=int, default=10, help="percent, as the page's slider")
+    parser.add_argument("--weights-s", type=float, default=60, help="between new weights")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         found = measure(options, Path(name))
     shown = {name: each for name, each in found.items() if name not in ("samples", "collections")}
     print(json.dumps(shown, indent=1))
-    command = f"bench/lend/hour.py --minutes {options.minutes:g} --cpu {options.cpu}"
+    command = (
+        f"bench/lend/hour.py --minutes {options.minutes:g} --cpu {options.cpu} "
+        f"--weights-s {options.weights_s:g}"
+    )
     recording.record("lend-hour", command, found)
 
 

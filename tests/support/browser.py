@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +40,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+WEBGPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]
+"""A WebGPU in software: right, and slow."""
 BUILT = Path(zerofleet.web.__file__).parent / "assets" / "index.html"
 WIDE, PHONE = (1280, 900), (360, 740)
 START_S = 60
@@ -123,15 +125,51 @@ class Dash:
 
 
 @contextmanager
-def chromium() -> "Iterator[Browser]":
+def chromium(
+    more: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> "Iterator[Browser]":
+    """With more flags and environment, and without the ignored of Playwright's own flags."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=[*FLAGS, *more],
+            ignore_default_args=list(ignored),
+            env={**os.environ, **(environment or {})},
+        )
         try:
             yield browser
         finally:
             browser.close()
+
+
+def chromium_processes() -> dict[int, bool]:
+    """Numbers of the processes below this one that belong to Chromium, with whether each is a
+    renderer: a tab's, or one that is kept in reserve."""
+    parents: dict[int, int] = {}
+    found: dict[int, bool] = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        try:
+            # Chromium's children part their words by spaces.
+            words = (folder / "cmdline").read_text(errors="replace").replace("\0", " ").split()
+            stat = (folder / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        parents[int(folder.name)] = int(stat[1])
+        if words and "chromium" in words[0]:
+            found[int(folder.name)] = "--type=renderer" in words
+
+    def is_below(number: int) -> bool:
+        while number in parents and number != os.getpid():
+            number = parents[number]
+        return number == os.getpid()
+
+    return {number: is_tab for number, is_tab in found.items() if is_below(number)}
 
 
 @contextmanager
@@ -159,7 +197,7 @@ def watched_page(
     try:
         yield page
         unexpected = [fault for fault in faults if not any(each in fault for each in expected)]
-        assert unexpected == []
+        assert unexpected == [], unexpected
         assert hosts <= {"127.0.0.1", ""}, hosts
     finally:
         context.close()
