@@ -6,6 +6,8 @@ import { episodeId } from "../src/lend/episode";
 import { decodeMessage, encodeMessage, idText, whole } from "../src/lend/messages";
 import { Pace } from "../src/lend/pace";
 import type { WaitingGame } from "../src/lend/store";
+import { Unreachable, WeightsOfRun } from "../src/lend/weights";
+import type { WeightsUpdate } from "../src/lend/messages";
 
 const bytesOf = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g)!, (pair) => parseInt(pair, 16));
 
@@ -78,5 +80,31 @@ describe("what one message carries", () => {
     expect(firstMessage([])).toEqual([]);
     expect(firstMessage([game(1, 10), game(1, 20), game(2, 5)])).toHaveLength(2);
     expect(firstMessage([game(1, 2 << 20), game(1, 1)])).toHaveLength(1);
+  });
+});
+
+describe("the weights that a gateway names", () => {
+  const check = {
+    num_rows: 0,
+    observations: new Uint8Array(),
+    policy_logits: new Uint8Array(),
+    outcomes: new Uint8Array(),
+  };
+  const named = (version: number): WeightsUpdate => ({
+    type: "WEIGHTS_UPDATE",
+    version,
+    url: "/none",
+    sha256: "",
+    size_bytes: 0,
+    check,
+  });
+
+  it("are forgotten when many newer ones were named, unless they are needed", async () => {
+    const weights = new WeightsOfRun("http://127.0.0.1:1", "t", () => undefined);
+    for (let version = 0; version < 200; ++version) weights.name(named(version));
+    await expect(weights.of(199, [3, 199])).rejects.toThrow(Unreachable);
+    await expect(weights.of(3, [3])).rejects.toThrow(Unreachable);
+    await expect(weights.of(150, [150])).rejects.toThrow(Unreachable);
+    await expect(weights.of(4, [4])).rejects.toThrow("not where they are");
   });
 });

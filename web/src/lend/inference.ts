@@ -27,6 +27,9 @@ export interface CheckRows {
 /** How far answers of a backend may be from the recorded ones: of a probability, and of a logit relative to its size. */
 export const TOLERANCES: Readonly<Record<Backend, number>> = { wasm: 1e-3, webgpu: 1e-2 };
 
+/** A log level of ONNX Runtime. It writes its warnings, such as nodes that WebGPU leaves to the CPU, as errors of the page. */
+const ERRORS_ONLY = 3;
+
 /** A session of a network. Release it before the next is loaded. */
 export class Network {
   private constructor(
@@ -38,7 +41,8 @@ export class Network {
   /** `onnx` holds graph and weights. With several threads the page must be cross-origin isolated. */
   static async load(onnx: Uint8Array, backend: Backend, numThreads = 1): Promise<Network> {
     const runtime = await loadRuntime(backend, numThreads);
-    const session = await runtime.InferenceSession.create(onnx, { executionProviders: [backend] });
+    const options = { executionProviders: [backend], logSeverityLevel: ERRORS_ONLY } as const;
+    const session = await runtime.InferenceSession.create(onnx, options);
     return new Network(runtime, session, backend);
   }
 

@@ -5,6 +5,9 @@ import type { KeptWeights } from "./store";
 /** They cannot be had now, perhaps later. */
 export class Unreachable extends Error {}
 
+/** Versions whose place is remembered beside those that are needed: far more than assignments and matches name. */
+const MAX_NAMED = 64;
+
 export class WeightsOfRun {
   private readonly updates = new Map<string, WeightsUpdate>();
   private readonly loaded = new Map<string, Promise<KeptWeights>>();
@@ -17,7 +20,9 @@ export class WeightsOfRun {
 
   /** Where a version is. */
   name(update: WeightsUpdate): void {
-    this.updates.set(String(update.version), update);
+    const name = String(update.version);
+    this.updates.delete(name); // the newest named are last
+    this.updates.set(name, update);
   }
 
   /** A version that this browser has kept. */
@@ -39,6 +44,10 @@ export class WeightsOfRun {
       return Promise.reject(new Error(`the gateway names weights ${name}, but not where they are`));
     const others = new Set(needed.map(String));
     for (const old of this.loaded.keys()) if (!others.has(old)) this.loaded.delete(old);
+    for (const old of this.updates.keys()) {
+      if (this.updates.size <= MAX_NAMED) break;
+      if (old !== name && !others.has(old)) this.updates.delete(old);
+    }
     const loading = this.fetched(update, isKept);
     this.loaded.set(name, loading);
     loading.catch(() => this.loaded.delete(name));
