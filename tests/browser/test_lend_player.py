@@ -1,7 +1,8 @@
 """Games that a lent tab plays, in a real browser, against the same games played natively."""
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from safetensors.numpy import load_file
 
 import zerofleet as zf
 from zerofleet import _core
+from zerofleet.arena.compare_games import compare
 from zerofleet.infer.onnx_evaluator import OnnxEvaluator
 from zerofleet.infer.onnx_file import onnx_with_weights
+from zerofleet.runs import LoggedGame
+from zerofleet.runs.logged_games import EpisodeList
 from zerofleet.weights import read_graph
 from zerofleet.weights.best import best_of
 
@@ -158,6 +162,74 @@ def test_with_a_network_a_tabs_games_agree_with_native_ones_decision_by_decision
             if here.id != there.id:  # rounding may turn a decision; from here on it is another game
                 break
     assert num_compared >= sum(len(each.events) for each in ours.values()) / 2
+
+
+def small_network(game: zf.games.Game) -> tuple[OnnxEvaluator, bytes]:
+    """Its weights doubled: a fresh network prefers nothing."""
+    torch = pytest.importorskip("torch")
+    from zerofleet import nets
+    from zerofleet.nets.onnx import exported
+
+    torch.manual_seed(1)
+    network = nets.build(game, "tiny")
+    state = {
+        name: each.numpy() * np.float32(2) if each.dim() > 1 else each.numpy()
+        for name, each in network.state_dict().items()
+    }
+    graph = exported(network.spec)
+    return OnnxEvaluator(graph, state), onnx_with_weights(graph, state, VERSION)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "count"), [("connect4", 150), ("backgammon", 60)])
+def test_games_of_a_tab_and_native_ones_of_other_seeds_have_the_same_distributions(
+    page: "Page", empty_dash: Dash, name: str, count: int
+) -> None:
+    """Lengths, results, policies and errors of values by permutation tests; dice against their
+    probabilities."""
+    page.goto(empty_dash.url + "/runs")
+    page.set_default_timeout(300_000)
+    game = zf.games.get(name)
+    network, onnx = small_network(game)
+    load = {"type": "weights", "onnx": text_of(onnx), "backend": "wasm", "numThreads": 1}
+    check = check_rows(name, network, 16)
+    settings = {"num_simulations": 8, "root": "gumbel", "reuse_tree": False}
+    asked = portion(name, count=count, batch=count // 3, settings=settings)
+    answers = ask_player(page, [load | {"check": check}, asked])
+    driver = _core.SelfPlay(
+        game, settings, 1, count, 0, None, SEED + 1, WORKER - 1, None, version=VERSION,
+        num_games=count,
+    )  # fmt: skip
+    while not driver.finished:
+        if (batch := driver.next_batch(0)) is not None:
+            driver.submit(batch[0], *network(batch[1]), VERSION)
+    tabs, ours = (
+        list(EpisodeList(source, game, enumerate(sorted(episodes))))
+        for source, episodes in (("tab", episodes_of(answers)), ("ours", driver.take_episodes()))
+    )
+    assert len(tabs) == len(ours) == count
+    found = compare(tabs, ours)
+    for each in found.contrasts:
+        print(name, each.measure, each.difference, f"p {each.p}")
+    assert found.verdict.startswith("No difference was found")
+    if name == "backgammon":
+        excess, freedom = dice_excess(tabs)
+        print(f"dice: chi-squared {excess:.1f} with {freedom} degrees of freedom")
+        assert excess < freedom + 4 * (2 * freedom) ** 0.5
+
+
+def dice_excess(played_games: Sequence[LoggedGame]) -> tuple[float, int]:
+    """Chi-squared of all rolls against their probabilities, and its degrees of freedom."""
+    seen: Counter[int] = Counter()
+    expected: Counter[int] = Counter()
+    for each in played_games:
+        for position, event in zip(each.positions(), each.episode.events, strict=False):
+            if event.kind == "chance":
+                seen[event.id] += 1
+                expected.update(dict(position.chance_outcomes()))
+    rolls = [roll for roll, number in expected.items() if number >= 5]
+    excess = sum((seen[roll] - expected[roll]) ** 2 / expected[roll] for roll in rolls)
+    return excess, len(rolls) - 1
 
 
 # ---- WebGPU
