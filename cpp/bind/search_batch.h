@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bind/any_game.h"
+#include "bind/selfplay.h"
 #include "bind/settings.h"
 
 namespace zf {
@@ -151,6 +152,58 @@ class RecheckBatch final : public LeafBatches {
     const AnyGame* game_;
     Episode episode_;
     std::vector<std::pair<uint32_t, std::unique_ptr<AnyRecheck>>> rechecks_;
+};
+
+// All searches of episodes done again with other weights (MuZero Reanalyze): each episode keeps its
+// actions and chance outcomes, and its targets become those of the new searches.
+class ReanalysisBatch final : public LeafBatches {
+  public:
+    ReanalysisBatch(const AnyGame& game, std::optional<EvaluatorKind> evaluator)
+        : LeafBatches(game.shared_facts(), evaluator), game_(&game) {}
+
+    // An error where the rules do not allow an episode. Precondition: called once, first.
+    Result<void> begin(std::vector<Episode> episodes, const SelfPlayOptions& options) {
+        episodes_ = std::move(episodes);
+        for (size_t e = 0; e < episodes_.size(); ++e) {
+            const Episode& episode = episodes_[e];
+            if (const auto allowed = game_->verify(episode); !allowed) return allowed;
+            SelfPlayOptions its_own = options;
+            its_own.worker = episode.worker;
+            its_own.reuse_tree = false;  // every search stands alone
+            for (size_t at = 0; at < episode.events.size(); ++at) {
+                if (episode.events[at].outcomes_to_move.empty()) continue;
+                auto again = game_->make_recheck(its_own);
+                if (!again) return again.error();
+                if (const auto begun = (*again)->begin(episode, at); !begun) return begun;
+                add_source(**again, options.seed);
+                searches_.push_back({e, at, std::move(*again)});
+            }
+        }
+        return {};
+    }
+
+    // Precondition: finished, and not called before.
+    std::vector<std::vector<uint8_t>> episodes() {
+        for (const Search& each : searches_) {
+            Event& event = episodes_[each.episode].events[each.event];
+            const Action played = event.id;
+            event = each.again->event();
+            event.id = played;
+        }
+        std::vector<std::vector<uint8_t>> encoded;
+        for (const Episode& episode : episodes_) encoded.push_back(encode(episode));
+        return encoded;
+    }
+
+  private:
+    struct Search {
+        size_t episode, event;
+        std::unique_ptr<AnyRecheck> again;
+    };
+
+    const AnyGame* game_;
+    std::vector<Episode> episodes_;
+    std::vector<Search> searches_;
 };
 
 }  // namespace zf

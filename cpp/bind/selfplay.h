@@ -20,6 +20,10 @@ inline Result<void> check_selfplay(const SelfPlayOptions& options, const Facts& 
     if (options.turn_ahead_probability > 0 && facts.num_chance_outcomes == 0)
         return Error{Error::Kind::unsupported,
                      "turn_ahead_probability is for games with dice, not for " + facts.name};
+    if (options.opponent && options.opponent->turn_ahead_probability > 0)
+        return Error{Error::Kind::unsupported,
+                     "an opponent gives no targets; its turn_ahead_probability must be 0"};
+    if (options.opponent) return check_selfplay(*options.opponent, facts);
     return {};
 }
 

@@ -18,7 +18,10 @@ struct GroupMemory {
         : cache(std::move(shared)), version(first_version) {}
     std::shared_ptr<EvaluationCache> cache;  // shared with other groups; may be null
     uint64_t version;                        // of the weights that evaluate
+    // The same of the opponent's, told apart from all of them: the cache serves both.
+    uint64_t opponent_version = kOfOpponent;
     Tree scratch;
+    static constexpr uint64_t kOfOpponent = uint64_t(1) << 63;
 };
 
 // Tree search with playout-cap randomisation (KataGo): full or fast. May reuse the last tree.
@@ -33,8 +36,8 @@ class TreeDecider {
         has_tree_ = false;
     }
 
-    void begin(const P& position, GroupMemory& memory, Rng& rng) {
-        version_ = memory.version;
+    void begin(const P& position, GroupMemory& memory, uint64_t version, Rng& rng) {
+        version_ = version;
         full_ = options_.full_search_probability >= 1 ||
                 rng.uniform() < options_.full_search_probability;
         SearchOptions search = options_.search;
@@ -88,8 +91,8 @@ class AfterstateDecider {
 
     void begin_game() { afterstates_.clear(); }
 
-    void begin(const P& position, GroupMemory& memory, Rng&) {
-        if (afterstates_.begin(position, options_.max_bytes)) version_ = memory.version;
+    void begin(const P& position, GroupMemory&, uint64_t version, Rng&) {
+        if (afterstates_.begin(position, options_.max_bytes)) version_ = version;
     }
 
     bool gather(uint8_t* observation) { return afterstates_.gather(observation); }
@@ -134,9 +137,9 @@ class Decider {
     }
 
     // Starts on a position in which a player has a choice of actions; with afterstates also before
-    // a roll, to look a turn ahead.
-    void begin(const P& position, GroupMemory& memory, Rng& rng) {
-        visit([&](auto& decider) { decider.begin(position, memory, rng); });
+    // a roll, to look a turn ahead. `version` is that of the weights that evaluate.
+    void begin(const P& position, GroupMemory& memory, uint64_t version, Rng& rng) {
+        visit([&](auto& decider) { decider.begin(position, memory, version, rng); });
     }
 
     // Writes the observation of a leaf that needs an evaluation; false if none does now.

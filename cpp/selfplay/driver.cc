@@ -39,7 +39,8 @@ std::optional<LeafBatch> Driver::next_batch(double timeout_s) {
     const uint32_t group = outbox_.front();
     outbox_.pop_front();
     answers_[group].in_flight = true;
-    return LeafBatch{group, groups_[group]->num_rows(), groups_[group]->observations()};
+    const AnyGroup& waiting = *groups_[group];
+    return LeafBatch{group, waiting.num_rows(), waiting.observations(), waiting.for_opponent()};
 }
 
 Result<std::vector<uint8_t>> Driver::action_masks(uint32_t group) {

@@ -21,6 +21,7 @@ struct LeafBatch {
     uint32_t group;
     uint32_t num_rows;
     const uint8_t* observations;  // valid until the group's answers are submitted
+    bool for_opponent;            // which of the two networks is to evaluate it
 };
 
 class Driver {

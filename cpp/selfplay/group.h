@@ -1,8 +1,10 @@
 // Games that are searched together: their leaves form one batch. A player plays one game after
-// another against itself, a leaf at a time; a group has many players.
+// another against itself, a leaf at a time; a group has many players. Where an opponent plays one
+// seat, a batch holds leaves of one network's searches, and the two take turns.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "search/evaluators.h"
@@ -24,7 +26,9 @@ class SelfPlayer {
           sequence_(first_sequence),
           step_(step),
           end_sequence_(end_sequence) {
-        if (!finished()) game_.start(sequence_);
+        if (options.opponent) opponent_share_ = options.opponent_share;
+        opponent_seed_ = derive_seed(derive_seed(options.seed, options.worker), kSeatsOfOpponent);
+        if (!finished()) start();
     }
 
     // Plays until a leaf needs an evaluation; writes its observation. False if this call's share of
@@ -50,6 +54,8 @@ class SelfPlayer {
     bool finished() const { return sequence_ >= end_sequence_; }
 
     const P& position() const { return game_.position(); }
+    // Whether its leaf is of the opponent's search.
+    bool leaf_of_opponent() const { return game_.opponent_decides(); }
     const P& leaf_position() const { return game_.decider().leaf_position(); }
     int leaf_observer() const { return game_.decider().leaf_observer(); }
     std::span<const Action> leaf_actions() const { return game_.decider().leaf_actions(); }
@@ -70,8 +76,16 @@ class SelfPlayer {
         }
         finish(encode(game_.episode()));
         sequence_ += step_;
-        if (!finished()) game_.start(sequence_);
+        if (!finished()) start();
         return false;
+    }
+
+    // With an opponent in its share of the games. Its seat alternates from game to game, and
+    // between players, so that however long games take both seats are as frequent.
+    void start() {
+        const bool meets = opponent_share_ > 0 &&
+                           Rng(derive_seed(opponent_seed_, sequence_)).uniform() < opponent_share_;
+        game_.start(sequence_, meets ? int((sequence_ % step_ + sequence_ / step_) & 1) : -1);
     }
 
     // Plays by the result of the search: the decision, or the roll that it looked beyond.
@@ -85,7 +99,11 @@ class SelfPlayer {
         game_.play(std::move(event));
     }
 
+    static constexpr uint64_t kSeatsOfOpponent = 0x73656174;  // a seed of its own
+
     PlayedGame<P> game_;
+    uint64_t opponent_seed_ = 0;
+    float opponent_share_ = 0;
     uint64_t sequence_, step_, end_sequence_;
     uint64_t num_simulations_ = 0, num_decisions_ = 0, tree_bytes_ = 0;
     bool deciding_ = false;
@@ -117,6 +135,8 @@ class AnyGroup {
     virtual void gather() = 0;
     virtual uint32_t num_rows() const = 0;
     virtual const uint8_t* observations() const = 0;
+    // Whether the opponent's network is to evaluate them.
+    virtual bool for_opponent() const = 0;
     // Which logits of each row will be read, as bits: bit a % 8 of byte a / 8 for action a. Writes
     // num_rows() rows of mask_bytes(num_actions).
     virtual void write_action_masks(uint8_t* masks) const = 0;
@@ -146,9 +166,13 @@ class Group final : public AnyGroup {
           const Facts& facts, const SelfPlayOptions& options,
           std::shared_ptr<EvaluationCache> cache, uint32_t number, uint32_t num_groups,
           uint32_t num_games)
-        : facts_(&facts),
-          memory_(std::move(cache), options.version),
-          observations_(uint64_t(num_games) * facts.observation_bytes) {
+        : facts_(&facts), memory_(std::move(cache), options.version) {
+        batches_[0].observations.resize(uint64_t(num_games) * facts.observation_bytes);
+        if (options.opponent) {
+            batches_[1].observations.resize(uint64_t(num_games) * facts.observation_bytes);
+            memory_.opponent_version |= options.opponent->version;
+        }
+        waiting_.resize(num_games);
         const uint64_t first = options.first_sequence;
         const uint64_t end = options.num_games > 0 ? first + options.num_games : UINT64_MAX;
         for (uint32_t i = 0; i < num_games; ++i)
@@ -158,47 +182,58 @@ class Group final : public AnyGroup {
     }
 
     void gather() override {
-        rows_.clear();
-        for (uint32_t i = 0; i < players_.size(); ++i) gather_from(i);
-        num_leaves_ += rows_.size();
+        for (uint32_t i = 0; i < players_.size(); ++i)
+            if (!waiting_[i].in) gather_from(i);
+        take_turns();
     }
 
     // Each game absorbs and gathers at once, so that its tree is loaded into the CPU cache once.
     int64_t play_on(const float* policy_logits, const float* outcomes_observer,
                     uint64_t version) override {
-        memory_.version = version;
-        answered_.swap(rows_);
-        rows_.clear();
-        size_t r = 0;
+        if (batch_ == &batches_[1]) {
+            memory_.opponent_version = GroupMemory::kOfOpponent | version;
+        } else {
+            memory_.version = version;
+        }
+        const Batch* answered = batch_;
+        batch_->players.clear();
         for (uint32_t i = 0; i < players_.size(); ++i) {
-            if (r < answered_.size() && answered_[r] == i) {
+            if (waiting_[i].in == answered) {
+                const uint32_t r = waiting_[i].row;
                 const Evaluation evaluation{policy_logits + r * facts_->num_actions,
                                             outcomes_observer + r * facts_->outcomes.size()};
                 if (!players_[i].absorb(evaluation)) return int64_t(r);
-                ++r;
+                waiting_[i].in = nullptr;
             }
-            gather_from(i);
+            if (!waiting_[i].in) gather_from(i);
         }
-        num_leaves_ += rows_.size();
+        take_turns();
         return -1;
     }
 
     void step(CoreEvaluator& evaluator) override {
         gather();
-        for (size_t r = 0; r < rows_.size(); ++r) {
-            SelfPlayer<P>& player = players_[rows_[r]];
-            player.absorb(evaluator.evaluate(player.leaf_position(), player.leaf_observer(),
-                                             {row(r), size_t(facts_->observation_bytes)}));
+        for (Batch& batch : batches_) {
+            for (size_t r = 0; r < batch.players.size(); ++r) {
+                SelfPlayer<P>& player = players_[batch.players[r]];
+                player.absorb(
+                    evaluator.evaluate(player.leaf_position(), player.leaf_observer(),
+                                       {row(batch, r), size_t(facts_->observation_bytes)}));
+                waiting_[batch.players[r]].in = nullptr;
+            }
+            batch.players.clear();
         }
     }
 
-    uint32_t num_rows() const override { return uint32_t(rows_.size()); }
-    const uint8_t* observations() const override { return observations_.data(); }
+    uint32_t num_rows() const override { return uint32_t(batch_->players.size()); }
+    const uint8_t* observations() const override { return batch_->observations.data(); }
+    bool for_opponent() const override { return batch_ == &batches_[1]; }
     void write_action_masks(uint8_t* masks) const override {
         const size_t row_bytes = mask_bytes(facts_->num_actions);
-        std::fill_n(masks, rows_.size() * row_bytes, uint8_t(0));
-        for (size_t r = 0; r < rows_.size(); ++r)
-            for (const Action action : players_[rows_[r]].leaf_actions())
+        const std::vector<uint32_t>& rows = batch_->players;
+        std::fill_n(masks, rows.size() * row_bytes, uint8_t(0));
+        for (size_t r = 0; r < rows.size(); ++r)
+            for (const Action action : players_[rows[r]].leaf_actions())
                 masks[r * row_bytes + action / 8] |= uint8_t(1u << action % 8);
     }
     std::vector<std::vector<uint8_t>> take_episodes() override {
@@ -223,23 +258,49 @@ class Group final : public AnyGroup {
     std::string watched_position() const override { return players_[0].position().to_text(); }
 
   private:
+    // Leaves for one network.
+    struct Batch {
+        std::vector<uint8_t> observations;
+        std::vector<uint32_t> players;  // which each row belongs to
+    };
+    // Where the leaf of a player waits for its evaluation.
+    struct Waiting {
+        const Batch* in = nullptr;
+        uint32_t row = 0;
+    };
+
     void gather_from(uint32_t player) {
         const auto finish = [this](std::vector<uint8_t> bytes) {
             episodes_.push_back(std::move(bytes));
         };
-        if (players_[player].gather(row(rows_.size()), memory_, finish)) rows_.push_back(player);
+        // Whose leaf it is, is known after it is written.
+        uint8_t* const written = row(batches_[0], batches_[0].players.size());
+        if (!players_[player].gather(written, memory_, finish)) return;
+        Batch& batch = batches_[players_[player].leaf_of_opponent()];
+        const uint32_t number = uint32_t(batch.players.size());
+        if (&batch != &batches_[0])
+            std::copy_n(written, facts_->observation_bytes, row(batch, number));
+        batch.players.push_back(player);
+        waiting_[player] = {&batch, number};
+        ++num_leaves_;
     }
 
-    uint8_t* row(size_t number) {
-        return observations_.data() + number * facts_->observation_bytes;
+    // The other network's batch is next, if it has leaves.
+    void take_turns() {
+        Batch& other = batches_[batch_ == &batches_[0]];
+        if (!other.players.empty()) batch_ = &other;
+    }
+
+    uint8_t* row(Batch& batch, size_t number) {
+        return batch.observations.data() + number * facts_->observation_bytes;
     }
 
     const Facts* facts_;
     GroupMemory memory_;
     std::vector<SelfPlayer<P>> players_;
-    std::vector<uint8_t> observations_;
-    std::vector<uint32_t> rows_;      // which player each row belongs to
-    std::vector<uint32_t> answered_;  // the same for the previous batch
+    std::array<Batch, 2> batches_;  // of the network's own leaves, and of the opponent's
+    Batch* batch_ = &batches_[0];   // the next to evaluate
+    std::vector<Waiting> waiting_;  // by player
     std::vector<std::vector<uint8_t>> episodes_;
     uint64_t num_leaves_ = 0, num_episodes_ = 0;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "search/options.h"
 
@@ -26,6 +27,10 @@ struct SelfPlayOptions {
     uint64_t version = 0;  // of the weights that evaluate first
     // The number of the first game, and how many games there are; 0: no end.
     uint64_t first_sequence = 0, num_games = 0;
+    // How a second network plays one seat of some games, as one plays in a match; null: one network
+    // plays both seats of all games. It explores as its options say, and gives no targets.
+    std::shared_ptr<const SelfPlayOptions> opponent = nullptr;
+    float opponent_share = 1;  // of the games
 };
 
 inline constexpr Setting<SelfPlayOptions> kSelfPlaySettings[] = {

@@ -3,8 +3,12 @@
 // The deal depends on the game's seed, and the randomness of an event (its chance outcome, its
 // kind of search, the search itself, the choice of the action) on the game's seed and the event's
 // number alone. So each event of a finished episode can be computed again by itself (recheck.h).
+//
+// One seat may be an opponent's, who has a network, a tree and options of its own. Its decisions
+// are recorded as actions without a search: they give no targets but the outcome of the game.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "base/random.h"
@@ -26,10 +30,13 @@ class PlayedGame {
           options_(options),
           decider_(facts, options),
           rng_(0),
-          position_(P::start(game_options, rng_)) {}
+          position_(P::start(game_options, rng_)) {
+        if (options.opponent) opponent_.emplace(facts, *options.opponent);
+    }
 
-    // The game of this number. It depends on the seed, the worker, its number and the evaluations.
-    void start(uint64_t sequence) {
+    // The game of this number, with an opponent in that seat (-1: none). It depends on the seed,
+    // the worker, its number, the seat and the evaluations.
+    void start(uint64_t sequence, int opponent_seat = -1) {
         seed_ = derive_seed(derive_seed(options_.seed, options_.worker), sequence);
         rng_ = Rng(derive_seed(seed_, 0));
         position_ = P::start(game_options_, rng_);
@@ -40,9 +47,19 @@ class PlayedGame {
         episode_.sequence = sequence;
         episode_.start = position_.write_start();
         decider_.begin_game();
+        if (opponent_) opponent_->begin_game();
+        opponent_seat_ = opponent_seat;
+        opponent_decides_ = false;
         turns_ = 0;
         first_of_turn_ = 0;
         decided_in_turn_ = false;
+    }
+
+    // The same game from the deal of its episode, which the rules must allow.
+    void start_as(const Episode& episode) {
+        start(episode.sequence);
+        position_ = *P::read_start(game_options_, episode.start);
+        episode_.start = episode.start;
     }
 
     // Whether there is no next event: the game ended, or is truncated.
@@ -63,16 +80,21 @@ class PlayedGame {
         if (position_.to_move() == kChance) {
             planned_.kind = SearchKind::chance;
             searches_ = options_.turn_ahead_probability > 0 &&
-                        rng_.uniform() < options_.turn_ahead_probability;
+                        rng_.uniform() < options_.turn_ahead_probability &&
+                        position_.roller() != opponent_seat_;
             planned_.id = position_.random_outcome(rng_);
-            if (searches_) decider_.begin(position_, memory, rng_);
+            opponent_decides_ = false;
+            if (searches_) decider_.begin(position_, memory, memory.version, rng_);
             return;
         }
+        opponent_decides_ = position_.to_move() == opponent_seat_;
         legal_.resize(facts_->num_actions);
         legal_.resize(position_.legal_actions(legal_.data()));
         searches_ = legal_.size() > 1;
-        if (searches_) {
-            decider_.begin(position_, memory, rng_);
+        if (searches_ && opponent_decides_) {
+            opponent_->begin(position_, memory, memory.opponent_version, rng_);
+        } else if (searches_) {
+            decider_.begin(position_, memory, memory.version, rng_);
             planned_.kind = decider_.full() ? SearchKind::full : SearchKind::fast;
         } else {
             planned_.id = legal_[0];
@@ -84,12 +106,18 @@ class PlayedGame {
     bool searches() const { return searches_; }
     // All of it without a search; else what is known before: kind, version and chance outcome.
     const Event& planned() const { return planned_; }
-    Decider<P>& decider() { return decider_; }
-    const Decider<P>& decider() const { return decider_; }
+    // Of the planned event: the opponent's own, where it decides.
+    Decider<P>& decider() { return opponent_decides_ ? *opponent_ : decider_; }
+    const Decider<P>& decider() const { return opponent_decides_ ? *opponent_ : decider_; }
+    bool opponent_decides() const { return opponent_decides_; }
 
     // The planned event by the result of its search, which must have finished.
     Event searched(const RootResult& result) {
         Event event = planned_;
+        if (opponent_decides_) {
+            event.id = choose(result, *options_.opponent);
+            return event;
+        }
         event.outcomes_to_move = quantise_outcomes(result.outcomes_to_move);
         if (event.kind == SearchKind::chance) return event;
         event.num_simulations = result.num_simulations;
@@ -97,17 +125,19 @@ class PlayedGame {
             event.surprise = quantise(result.surprise, kSurpriseUnit);
             event.policy = quantise_policy(result.actions, result.target);
         }
-        event.id = choose(result);
+        event.id = choose(result, options_);
         return event;
     }
 
     // Precondition: not over, and the event is possible here.
     void play(Event event) {
         const Mover mover = position_.to_move();
-        decided_in_turn_ |= event.kind == SearchKind::fast || event.kind == SearchKind::full;
+        decided_in_turn_ |= event.kind == SearchKind::fast || event.kind == SearchKind::full ||
+                            (opponent_decides_ && searches_);
         position_.play(event.id);
         const bool ends_turn = mover != kChance && position_.to_move() != mover;
         decider_.played(event.id, ends_turn);
+        if (opponent_) opponent_->played(event.id, ends_turn);
         episode_.events.push_back(std::move(event));
         if (ends_turn) {
             turns_ += std::exchange(decided_in_turn_, false);
@@ -119,10 +149,10 @@ class PlayedGame {
   private:
     bool is_full() const { return int64_t(num_events()) >= facts_->max_plies; }
 
-    Action choose(const RootResult& result) {
-        const bool early = turns_ < options_.temperature_drop_move;
-        const float temperature = early ? options_.temperature : options_.final_temperature;
-        if (!decider_.takes_temperature() || temperature <= 0 || result.solved)
+    Action choose(const RootResult& result, const SelfPlayOptions& options) {
+        const bool early = turns_ < options.temperature_drop_move;
+        const float temperature = early ? options.temperature : options.final_temperature;
+        if (!decider().takes_temperature() || temperature <= 0 || result.solved)
             return result.best_action;
         double sum = 0;
         std::vector<double> weights;
@@ -143,6 +173,9 @@ class PlayedGame {
     const Facts* facts_;
     SelfPlayOptions options_;
     Decider<P> decider_;
+    std::optional<Decider<P>> opponent_;  // where the options have one
+    int opponent_seat_ = -1;
+    bool opponent_decides_ = false;  // the planned event
     uint64_t seed_ = 0;
     Rng rng_;  // of the planned event
     P position_;

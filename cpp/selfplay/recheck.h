@@ -1,5 +1,6 @@
 // Computes events of a finished episode again: what the seed determines for all of them, and the
-// search of one. For games of players who are not trusted.
+// search of one. For games of players who are not trusted, and to search old games with newer
+// weights.
 #pragma once
 
 #include <algorithm>
@@ -76,10 +77,11 @@ class Recheck {
           memory_(nullptr, options.version),
           whole_turn_(options.afterstates) {}
 
-    // Precondition: check_derived found nothing wrong. An error where the event was not searched.
+    // Precondition: the rules allow the episode. An error where the event was not searched. The
+    // search is the one that played the episode if check_derived finds nothing wrong either.
     Result<void> begin(const Episode& episode, size_t number) {
         const auto play_until = [&](size_t end) {
-            game_.start(episode.sequence);
+            game_.start_as(episode);
             while (game_.num_events() < end) game_.play(episode.events[game_.num_events()]);
         };
         if (number >= episode.events.size() || episode.events[number].outcomes_to_move.empty())

@@ -217,7 +217,10 @@ def test_policy_surprise_weighting_is_refused_with_afterstates() -> None:
         ("selfplay.c_puct=1", "unknown setting selfplay.c_puct; did you mean search.c_puct?"),
         ("serch.root=puct", "unknown setting serch; did you mean search.root?"),
         ("stop.xyzzy=1", "unknown setting stop.xyzzy; known: stop.steps, stop.games, stop.rows"),
-        ("xyzzy=1", "unknown setting xyzzy; known: game, search, selfplay, network, replay, "),
+        (
+            "xyzzy=1",
+            "unknown setting xyzzy; known: game, search, selfplay, opponent, network, replay, ",
+        ),
         ("search.root=uct", "search.root must be 'puct' or 'gumbel', got \"uct\""),
         ("search.root=", "search.root must be 'puct' or 'gumbel', got null"),
         (

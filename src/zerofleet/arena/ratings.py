@@ -18,6 +18,8 @@ from zerofleet.weights import refusing_older_weights
 ANCHOR = "random"
 START = "start"
 """As an opponent: the weights of step 0 of the run."""
+FROZEN = "frozen"
+"""As an opponent: the weights that the run exploits."""
 PICTURE_COLUMNS = 30
 
 

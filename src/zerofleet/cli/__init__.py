@@ -22,6 +22,7 @@ from zerofleet.cli.dash import dash
 from zerofleet.cli.doctor import doctor
 from zerofleet.cli.doctor_findings import required_libraries
 from zerofleet.cli.episodes import episodes
+from zerofleet.cli.exploit import exploit
 from zerofleet.cli.export import export
 from zerofleet.cli.fleet import fleet
 from zerofleet.cli.games import games
@@ -63,6 +64,7 @@ USE_NETWORKS = {
     *(
         analyse,
         dash,
+        exploit,
         export,
         gate,
         gomocup,
@@ -89,6 +91,7 @@ for verb in (
     worker,
     inference,
     rater,
+    exploit,
     export,
     judge,
     gomocup,

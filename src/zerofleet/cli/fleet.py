@@ -90,9 +90,9 @@ def local(
     # Imported here: they load redis and torch.
     from zerofleet.fleet.local import Roles, divide, run_fleet
     from zerofleet.fleet.signals import GracefulStop
-    from zerofleet.fleet.trainer_role import refuse_deterministic
+    from zerofleet.fleet.trainer_role import refuse_embedded_only
 
-    refuse_deterministic(config)
+    refuse_embedded_only(config)
     played = games.get(config.game.name, **config.game.options)
     cores = divide(config, played, workers)
     say(f"{name}: {cores}", flush=True)

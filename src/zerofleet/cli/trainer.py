@@ -91,11 +91,11 @@ def trainer(
     from zerofleet.fleet.role import HealthPort
     from zerofleet.fleet.trainer_role import (
         TrainerOptions,
-        refuse_deterministic,
+        refuse_embedded_only,
         trainer_of_fleet,
     )
 
-    refuse_deterministic(asked.config)
+    refuse_embedded_only(asked.config)
     address = address_for(asked.name, redis)
     options = TrainerOptions(num_threads, HealthPort(health_host, health_port))
     trained = train_run(

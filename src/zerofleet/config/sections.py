@@ -60,6 +60,30 @@ class SelfPlayConfig(CoreSelfPlayConfig):
     faster."""
 
 
+class OpponentConfig(Section):
+    """Another network that plays one seat of some games, each seat equally often. It gives no
+    targets: its positions train the value, by the outcome of the game."""
+
+    share: Share = 0
+    """Share of the games that have an opponent. The rest are games of the newest weights against
+    themselves. More teaches to beat other players, and gives fewer policy targets per game."""
+
+    source: str = ""
+    """The opponent's weights, set by `zerofleet exploit`; a copy lies in the run folder. Empty:
+    weights that the run itself has kept, drawn at random after each publication."""
+
+    sha256: str = ""
+    """The SHA-256 of that copy, set with it; others are refused."""
+
+    simulations: Count = 64
+    """Simulations per move of the opponent's search, which is that of a match. More is a stronger
+    opponent and slower games. With selfplay.afterstates it evaluates whole turns instead."""
+
+    temperature: Weight = 0
+    """Temperature of the opponent, for its first selfplay.temperature_drop_move turns. Higher gives
+    more varied and weaker play. 0: the best action."""
+
+
 class NetworkConfig(Section):
     """The network. It is fixed for the run."""
 
@@ -106,6 +130,11 @@ class ReplayConfig(Section):
     """Policy-surprise weighting (KataGo): share of the samples drawn in proportion to how far the
     search moved the policy, instead of uniformly. More favours what is new over the rest. Not with
     selfplay.afterstates, which has no prior policy."""
+
+    reanalyse_share: Annotated[float, Field(ge=0, lt=1)] = 0
+    """Reanalysis (MuZero): share of the searched games that come from the replay buffer. They are
+    searched again with the newest weights, which replaces their targets. More keeps targets fresh
+    and leaves less time for new games. Only in one process."""
 
     turn_ahead_weight: Annotated[float, Field(ge=1, le=1000)] = 1
     """How much more often a row whose value target looks a turn ahead is drawn than another. Higher
@@ -366,6 +395,7 @@ class Config(Section):
     game: GameConfig
     search: SearchConfig = SearchConfig()
     selfplay: SelfPlayConfig = SelfPlayConfig()
+    opponent: OpponentConfig = OpponentConfig()
     network: NetworkConfig = NetworkConfig()
     replay: ReplayConfig = ReplayConfig()
     train: TrainConfig = TrainConfig()
@@ -388,6 +418,20 @@ class Config(Section):
     def _weights_have_a_place(self) -> Self:
         if self.fleet.weights_from == "s3" and self.run.s3_url is None:
             raise ValueError("fleet.weights_from=s3 needs run.s3_url, where the run is saved")
+        return self
+
+    @model_validator(mode="after")
+    def _repeats_itself(self) -> Self:
+        if self.run.deterministic and self.replay.reanalyse_share > 0:
+            raise ValueError(
+                "run.deterministic=true repeats a run from its log of games, which has the targets "
+                "of their first searches; set replay.reanalyse_share to 0"
+            )
+        if self.run.deterministic and self.opponent.share > 0 and not self.opponent.source:
+            raise ValueError(
+                "run.deterministic=true cannot repeat which earlier weights were kept when; set "
+                "opponent.share to 0, or name an opponent (zerofleet exploit)"
+            )
         return self
 
     @model_validator(mode="after")

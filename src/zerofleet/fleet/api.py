@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from zerofleet import games, nets
 from zerofleet.arena.players import refuse_unknown
-from zerofleet.arena.ratings import START
+from zerofleet.arena.ratings import FROZEN, START
 from zerofleet.config import Config, Override
 from zerofleet.errors import Inconsistent
 from zerofleet.fleet.callbacks import NO_CALLBACKS, Callbacks, OnStep, OnVersion
@@ -17,6 +17,7 @@ from zerofleet.fleet.first_check import check_first, remember
 from zerofleet.fleet.group_sizes import refuse_measured_size
 from zerofleet.fleet.hardware import plan_devices, refuse_too_large
 from zerofleet.fleet.machine import name_and_preset
+from zerofleet.fleet.opponents import frozen_weights, keep_frozen
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.games import Game
 from zerofleet.infer.load import network_of, weights_named
@@ -123,10 +124,12 @@ def train_run(
     callbacks: Callbacks = NO_CALLBACKS,
     checked: str = "",
     train_by: TrainBy | None = None,
+    frozen: Weights | None = None,
 ) -> Run:
     """Creates or opens a run and trains it. It always writes TensorBoard events.
 
-    `checked` is the digest of the custom game that zerofleet.fleet.first_check has passed.
+    `checked` is the digest of the custom game that zerofleet.fleet.first_check has passed. `frozen`
+    are the weights that the run exploits, see `zerofleet.fleet.exploit`.
     `train_by` trains from the games of a fleet; None: in this process alone.
     """
     # A run cannot change its network, so a bad one is rejected before the run exists; so are
@@ -143,7 +146,12 @@ def train_run(
     network = nets.build(game, config.network.preset, **config.network.options)
     find_loss_terms(config.train.loss_terms)
     for opponent in config.rating.opponents:
-        if opponent != START and not opponent.startswith(f"run:{name}@"):
+        if opponent == FROZEN and not config.opponent.source:
+            raise Inconsistent(
+                f"rating.opponents: {FROZEN} is for runs that `zerofleet exploit` starts: the "
+                "weights that they exploit"
+            )
+        if opponent not in (START, FROZEN) and not opponent.startswith(f"run:{name}@"):
             refuse_unknown(game, opponent)
     first = None
     if start_from is not None:
@@ -158,6 +166,10 @@ def train_run(
             forget_training(run)
         refuse_without_checkpoints(run)
         remember(run, checked)
+        if frozen is not None:
+            keep_frozen(run, frozen)
+        if config.opponent.source:
+            frozen_weights(run, config)  # refuses a run without them, or with others
         if first is not None:
             WeightsStore(run.weights).publish(first)
         sinks = open_sinks(

@@ -15,6 +15,7 @@ from zerofleet.bus import Sender
 from zerofleet.config import Config
 from zerofleet.cores import short_switch_interval
 from zerofleet.fleet.callbacks import NO_CALLBACKS, CallbackRaised, Callbacks
+from zerofleet.fleet.opponents import frozen_evaluator, make_opponent, opponent_settings
 from zerofleet.fleet.screen import PlainScreen, Screen
 from zerofleet.fleet.session import Session
 from zerofleet.fleet.status import SelfPlayTotals, totals_of_threads
@@ -22,6 +23,7 @@ from zerofleet.infer import Evaluator, make_pipeline
 from zerofleet.metrics import Sink
 from zerofleet.runs.folder import Run, keep_settings
 from zerofleet.selfplay.outbox import DirectOutbox
+from zerofleet.selfplay.reanalysis import Reanalyser
 from zerofleet.selfplay.worker import WeightsFeed, Worker
 from zerofleet.training import NotFinite, ProcessLost
 
@@ -83,7 +85,7 @@ def playing_workers(session: Session) -> Iterator[list[Worker]]:
         session.bus, session.loop.step_count, lambda: session.bus.stopping, session.fail
     )
     workers = [make_worker(session, feed, number) for number in range(session.plan.num_workers)]
-    roles: list[WeightsFeed | Worker] = [feed, *workers]
+    roles: list[WeightsFeed | Worker | Reanalyser] = [feed, *workers, *reanalysers(session, feed)]
     session.loop.set_pace()
     session.write_status(totals_of_threads(workers))
     for role in roles:
@@ -117,10 +119,47 @@ def make_worker(session: Session, feed: WeightsFeed, number: int) -> Worker:
         incarnation,
         session.cache,
         evaluator.version,
+        opponent=opponent_settings(config),
+        opponent_share=config.opponent.share,
     )
-    pipeline = make_pipeline(evaluator, session.num_groups, session.games_per_group)
+    sizes = session.num_groups, session.games_per_group
+    pipeline = make_pipeline(evaluator, *sizes)
+    opponent = None
+    if config.opponent.share > 0:
+        other = make_opponent_evaluator(session, devices[number % len(devices)])
+        opponent = make_opponent(session.run, config, other, *sizes, config.run.seed + incarnation)
     outbox = DirectOutbox(session.bus, Sender(f"worker-{number}", incarnation))
-    return Worker(driver, pipeline, outbox, feed, lambda: session.bus.stopping, session.fail)
+    return Worker(
+        driver, pipeline, outbox, feed, lambda: session.bus.stopping, session.fail, opponent
+    )
+
+
+def make_opponent_evaluator(session: Session, device: str) -> Evaluator:
+    """Of the frozen weights that the run exploits; else with the run's newest, to begin with."""
+    config, compiles = session.config, session.config.run.compile_inference
+    if config.opponent.source:
+        return frozen_evaluator(session.run, config, session.game, device, compiles)
+    return session.make_evaluator(device, compiles)
+
+
+def reanalysers(session: Session, feed: WeightsFeed) -> list[Reanalyser]:
+    """One where stored games are to be searched again; not yet started."""
+    config = session.config
+    if config.replay.reanalyse_share == 0:
+        return []
+    return [
+        Reanalyser(
+            session.loop.replay,
+            session.game,
+            config.for_core(),
+            config.run.seed,
+            config.replay.reanalyse_share,
+            session.make_evaluator(session.devices.inference[-1]),
+            feed,
+            lambda: session.bus.stopping,
+            session.fail,
+        )
+    ]
 
 
 # ---- lockstep
@@ -129,11 +168,13 @@ def make_worker(session: Session, feed: WeightsFeed, number: int) -> Worker:
 def train_in_lockstep(session: Session) -> None:
     """Alternates rounds of games and the training steps that they allow: reproducible."""
     loop = session.loop
-    evaluator = session.make_evaluator(session.devices.inference[0])
+    device = session.devices.inference[0]
+    evaluator = session.make_evaluator(device)
+    other = make_opponent_evaluator(session, device) if session.config.opponent.share else evaluator
     train_allowed_steps(session)  # the rest of a round that an error interrupted
     evaluator.load(loop.trainer.ema, loop.step_count)
     while not session.stopping and session.stop.progress() < 1:
-        episodes = play_round(session, evaluator)
+        episodes = play_round(session, evaluator, other)
         if episodes is None:
             return  # stopped mid-round: a resumed run replays the round
         loop.log_episodes(episodes)
@@ -156,8 +197,9 @@ def train_allowed_steps(session: Session) -> None:
         loop.step(progress)
 
 
-def play_round(session: Session, evaluator: Evaluator) -> list[bytes] | None:
-    """One game per slot, ordered by sequence number; None if the run is stopping."""
+def play_round(session: Session, evaluator: Evaluator, other: Evaluator) -> list[bytes] | None:
+    """One game per slot, ordered by sequence number; None if the run is stopping. `other` plays the
+    seats of opponents."""
     num_games = session.num_groups * session.games_per_group
     driver = _core.SelfPlay(
         session.game,
@@ -169,6 +211,8 @@ def play_round(session: Session, evaluator: Evaluator) -> list[bytes] | None:
         session.config.run.seed,
         session.loop.counters.num_rounds,
         version=evaluator.version,
+        opponent=opponent_settings(session.config),
+        opponent_share=session.config.opponent.share,
     )
     finished: dict[int, bytes] = {}
     while len(finished) < num_games:
@@ -177,7 +221,8 @@ def play_round(session: Session, evaluator: Evaluator) -> list[bytes] | None:
         batch = driver.next_batch(0)
         if batch is not None:
             group, observations = batch
-            driver.submit(group, *evaluator(observations), evaluator.version)
+            asked = other if driver.for_opponent(group) else evaluator
+            driver.submit(group, *asked(observations), asked.version)
         for data in driver.take_episodes():
             sequence = games.Episode.decode(data).sequence
             if sequence < num_games:

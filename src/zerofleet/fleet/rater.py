@@ -15,9 +15,10 @@ from typing import Any, Protocol
 from zerofleet import arena
 from zerofleet.arena import Match
 from zerofleet.arena.players import player_maker
-from zerofleet.arena.ratings import START
+from zerofleet.arena.ratings import FROZEN, START
 from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.config import Config
+from zerofleet.fleet.opponents import frozen_player
 from zerofleet.fleet.screen import Screen
 from zerofleet.games import Game
 from zerofleet.infer import Evaluator
@@ -190,11 +191,13 @@ class OwnMatches:
         self._seed = config.run.seed
         self._num_threads = config.run.num_threads or None
         self._evaluator = evaluator
-        start = f"run:{run.name}@0,sims={self._settings.simulations}"
+        names = {START: f"run:{run.name}@0,sims={self._settings.simulations}"}
+        if FROZEN in opponents:
+            names[FROZEN] = frozen_player(run, config)
         # Create all players now: an unknown one is rejected before hours of training, and torch
         # cannot export or capture a network while another thread trains one.
         self._opponents = {
-            text: player_maker(game, start if text == START else text, device) for text in opponents
+            text: player_maker(game, names.get(text, text), device) for text in opponents
         }
 
     def play(self, rating: Rating, on_games: OnGames) -> Results:

@@ -98,6 +98,7 @@ def status_values(
     """Games, rows and samples count over the whole run, everything else over this session. Seconds
     are sums over the threads of a role."""
     position, limiter = loop.replay.log.position, loop.replay.limiter
+    reanalysed = loop.replay.reanalysed
     return {
         "elapsed_s": round(elapsed_s, 1),
         "games": position.num_episodes,
@@ -112,6 +113,9 @@ def status_values(
         "waiting": limiter.waiting,
         "truncated": loop.replay.num_truncated,
         "stall": stall_text(loop.replay, max_plies),
+        "reanalysed_games": reanalysed.num_games,
+        "reanalysed_rows": reanalysed.num_rows,
+        "reanalysis_s": reanalysed.search_s,
     }
 
 

@@ -88,12 +88,22 @@ def trainer_of_fleet(address: RedisAddress, options: TrainerOptions) -> TrainBy:
     return train
 
 
-def refuse_deterministic(config: Config) -> None:
+def refuse_embedded_only(config: Config) -> None:
+    """Raises Inconsistent for what only a run in one process does."""
     if config.run.deterministic:
         raise Inconsistent(
             "a deterministic run plays and trains in one process: use `zerofleet train`, or "
             "--no-deterministic"
         )
+    for setting, value in (
+        ("opponent.share", config.opponent.share),
+        ("replay.reanalyse_share", config.replay.reanalyse_share),
+    ):
+        if value > 0:
+            raise Inconsistent(
+                f"{setting}={value}: only a run in one process does that: use `zerofleet train`, "
+                f"or --set {setting}=0"
+            )
 
 
 class FleetTrainer:

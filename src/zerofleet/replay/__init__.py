@@ -14,10 +14,11 @@ from zerofleet.replay.buffer import Batch, ReplayBuffer, RowFormat, Sampler
 from zerofleet.replay.intake import Intake, IntakeCounts
 from zerofleet.replay.log import EpisodeLog, LogFull, LogInUse
 from zerofleet.replay.recovery import LogPosition, RecoveryReport
-from zerofleet.replay.replay import LimiterState, RateLimiter, Replay
+from zerofleet.replay.replay import Buffered, LimiterState, RateLimiter, Replay
 
 __all__ = [
     "Batch",
+    "Buffered",
     "EpisodeLog",
     "Intake",
     "IntakeCounts",

@@ -76,6 +76,19 @@ class ReplayBuffer:
             self._add_finals(packed.final_observations)
             self._add_rows(new_R)
 
+    def replace(self, first: int, packed: PackedRows) -> int:
+        """Replaces the rows of one episode, of which `first` is the number of the first, where they
+        are still in the buffer; returns how many. Its positions must be the same."""
+        new_R = packed.rows.view(self.rows_C.dtype)[:, 0]
+        with self._changing:
+            numbers_R = np.arange(first, first + len(new_R))
+            is_there_R = numbers_R >= self.num_added - len(self)
+            new_R, slots_R = new_R[is_there_R], numbers_R[is_there_R] % self.capacity
+            new_R["final"] = self.rows_C["final"][slots_R]
+            new_R["surprise"][self.is_excluded_C[slots_R]] = 0
+            self.rows_C[slots_R] = new_R
+        return len(new_R)
+
     def slots(self, ages_B: NDArray[np.int64]) -> NDArray[np.int64]:
         """The slots of rows by age; the newest has age 0, the oldest len - 1."""
         return (self.num_added - 1 - ages_B) % self.capacity

@@ -15,20 +15,21 @@ ratio without overfitting one buffer.
 """
 
 import math
+import random
 import threading
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from zerofleet._core import CheckedEpisodes, PackedRows, check_episodes, pack_rows
 from zerofleet.bus import EpisodeId, Sender
 from zerofleet.config import ReplayConfig
-from zerofleet.errors import Unsupported
+from zerofleet.errors import Inconsistent, Unsupported
 from zerofleet.games import Episode, Game
 from zerofleet.replay.buffer import ReplayBuffer, Sampler
 from zerofleet.replay.log import EpisodeLog
@@ -41,6 +42,32 @@ EPISODES_PER_CALL = 256
 SLACK_SHARE = 0.05
 SLACK_QUANTA = 2
 SLACK_BUFFER_SHARE = 0.5
+
+
+class Buffered(NamedTuple):
+    """An episode with rows in the buffer."""
+
+    id: EpisodeId
+    first: int
+    """The number of its first row."""
+    num_rows: int
+    data: bytes
+    """Encoded, where episodes are searched again; else empty."""
+
+    @property
+    def end(self) -> int:
+        return self.first + self.num_rows
+
+
+@dataclass
+class ReanalysisCounts:
+    """What was searched again in this session."""
+
+    num_games: int = 0
+    num_rows: int = 0
+    """Whose targets were replaced."""
+    search_s: float = 0.0
+    """Seconds of the thread that searches and evaluates them."""
 
 
 class Replay:
@@ -78,8 +105,10 @@ class Replay:
         try:
             num_before, newest = self.log.newest(config.capacity_rows)
             self.buffer = ReplayBuffer(game, config.capacity_rows, num_before)
-            self._buffered: deque[tuple[EpisodeId, int, int]] = deque()
-            """Episodes with rows in the buffer: id, number of the first row, number of rows."""
+            self._buffered: deque[Buffered] = deque()
+            """Episodes with rows in the buffer, in order."""
+            self._stored_changing = threading.Lock()
+            self.reanalysed = ReanalysisCounts()
             self._fill(newest)
             self.sampler = Sampler(self.buffer, game, config, seed)
             limiter_state = LimiterState()
@@ -173,7 +202,7 @@ class Replay:
         left = iter(entries)
         while some := list(islice(left, EPISODES_PER_CALL)):
             self._add(some, [self._rows_of(some)])
-        buffered = (episode_id for episode_id, _, _ in self._buffered)
+        buffered = (each.id for each in self._buffered)
         self._exclude({each for each in buffered if self.log.is_withdrawn(each)})
 
     def _rows_of(self, entries: Iterable[Entry]) -> PackedRows:
@@ -184,21 +213,43 @@ class Replay:
         first = self.buffer.num_added
         for each in packed:
             self.buffer.add(each)
-        for entry in entries:
-            if entry.num_rows:
-                self._buffered.append(((entry.worker, entry.sequence), first, entry.num_rows))
-                first += entry.num_rows
+        keeps = self._config.reanalyse_share > 0
         oldest = self.buffer.num_added - len(self.buffer)
-        while self._buffered and sum(self._buffered[0][1:]) <= oldest:
-            self._buffered.popleft()
+        with self._stored_changing:
+            for entry in entries:
+                if entry.num_rows:
+                    data = entry.data if keeps else b""
+                    self._buffered.append(Buffered(entry.id, first, entry.num_rows, data))
+                    first += entry.num_rows
+            while self._buffered and self._buffered[0].end <= oldest:
+                self._buffered.popleft()
+
+    # ---- reanalysis
+
+    def sample_episodes(self, count: int, rng: random.Random) -> "list[Buffered]":
+        """Different episodes of the buffer, each with the same probability; all, if there are
+        fewer. Needs `replay.reanalyse_share`."""
+        with self._stored_changing:
+            number = len(self._buffered)
+            chosen = rng.sample(range(number), min(count, number))
+            return [self._buffered[at] for at in chosen]
+
+    def replace(self, games: "Sequence[Buffered]", searched_again: Sequence[bytes]) -> None:
+        """Replaces the rows of episodes by those of the same episodes with other searches. They are
+        no new rows: the rate limiter does not count them, and the log keeps the first searches."""
+        for buffered, data in zip(games, searched_again, strict=True):
+            packed = derive_rows(self._game, [Episode.decode(data)], self._config)
+            if len(packed.rows) != buffered.num_rows:
+                raise Inconsistent(
+                    f"an episode of {buffered.num_rows} rows has {len(packed.rows)} after its "
+                    "searches were done again"
+                )
+            self.reanalysed.num_rows += self.buffer.replace(buffered.first, packed)
+            self.reanalysed.num_games += 1
 
     def _exclude(self, ids: Collection[EpisodeId]) -> tuple[int, int]:
         """How many rows of these episodes are in the buffer, and how often they were drawn."""
-        numbers = [
-            np.arange(first, first + num_rows)
-            for episode_id, first, num_rows in self._buffered
-            if episode_id in ids
-        ]
+        numbers = [np.arange(each.first, each.end) for each in self._buffered if each.id in ids]
         return self.buffer.exclude(np.concatenate(numbers)) if numbers else (0, 0)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from zerofleet import metrics
+from zerofleet.arena.ratings import FROZEN
 from zerofleet.config import Config, read
 from zerofleet.games import Episode, Game, Position
 from zerofleet.metrics import Record
@@ -45,6 +46,19 @@ class RunData:
 
 def last_of_each_opponent(ratings: Iterable[Record]) -> list[Record]:
     return list({record["opponent"]: record for record in ratings}.values())
+
+
+def exploit_text(config: Config, ratings: Iterable[Record]) -> str:
+    """What a run that exploits frozen weights has found; empty for others and before a rating."""
+    last = [each for each in last_of_each_opponent(ratings) if each["opponent"] == FROZEN]
+    if not config.opponent.source or not last:
+        return ""
+    (found,) = last
+    return (
+        f"{config.opponent.source} ({config.opponent.sha256[:8]}…): scores {found['score']:.1%} "
+        f"({found['low']:.1%} to {found['high']:.1%}, {found['games']:,} games) against it at step "
+        f"{found['step']:,}; 50 % where it finds nothing to exploit"
+    )
 
 
 def collect(run: Run) -> RunData:

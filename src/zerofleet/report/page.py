@@ -11,7 +11,7 @@ from zerofleet.games import Episode, Game
 from zerofleet.metrics import Record
 from zerofleet.printing import duration_text, size_text, value_text
 from zerofleet.program import program_name
-from zerofleet.report.data import RunData
+from zerofleet.report.data import RunData, exploit_text
 
 STYLE = """
 :root { color-scheme: light dark; --ground: #fbfaf8; --text: #1d1c1a; --faint: #5b5851;
@@ -130,12 +130,14 @@ def table(header: list[str], rows: list[list[str]], numbers: set[str]) -> str:
 
 def facts(data: RunData) -> str:
     status: dict[str, Any] = data.statuses[-1] if data.statuses else {}
+    exploited = exploit_text(data.config, data.ratings)
     rows = [
         ["created", f"{data.run.facts.created:%Y-%m-%d %H:%M} UTC"],
         ["training time", duration_text(status.get("trained_s", 0))],
         ["steps", f"{max((each['step'] for each in [*data.losses, status] if each), default=0):,}"],
         ["games", f"{status.get('games', 0):,}"],
         ["rows", f"{status.get('rows', 0):,}"],
+        *([["exploits", exploited]] if exploited else []),
         *gpu_facts(data.statuses),
         ["id", data.run.facts.id],
         ["play", f"{program_name()} play {data.run.facts.game} --against run:{data.run.name}"],

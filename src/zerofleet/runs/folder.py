@@ -8,6 +8,7 @@
       episodes/       the episode log
       refused/        the newest episodes that failed their check, with the reasons
       checkpoints/, weights/, tensorboard/
+      opponent/       the frozen weights that the run exploits; see zerofleet.fleet.opponents
       run.lock        held by the process that trains the run
       redis/          the Redis of a fleet on this machine: data, address, password
       unpacked        marks a run that came from a pack or from S3; see zerofleet.runs.game
@@ -64,7 +65,8 @@ BEST = "best"
 
 OPPONENTS, S3_URL = "rating.opponents", "run.s3_url"
 FIXED_SECTION = "network"
-"""Settings that a run cannot change, as it cannot change its game."""
+FIXED_SETTINGS = {"opponent.source", "opponent.sha256"}
+"""What a run cannot change, as it cannot change its game."""
 
 
 class RunFacts(BaseModel):
@@ -123,6 +125,11 @@ class Run:
     @property
     def weights(self) -> Path:
         return self.folder / "weights"
+
+    @property
+    def opponent(self) -> Path:
+        """Frozen weights that the run plays against."""
+        return self.folder / "opponent"
 
 
 # ---- reading
@@ -235,7 +242,7 @@ def create_or_open(name: str, config: Config) -> Iterator[Run]:
         if (folder / FACTS).exists():
             run = read_run(folder)
             refuse_other_game(run.folder, run.facts.played, config.game)
-            refuse_other_network(run, config)
+            refuse_other_settings(run, config)
             # Only a custom game can have moved, and the user has named it in this config.
             facts = run.facts.model_copy(update={"game": config.game.name})
             yield replace(run, facts=facts, is_foreign=False)
@@ -326,9 +333,9 @@ def write_facts(folder: Path, facts: RunFacts) -> None:
     write_whole(folder / FACTS, (facts.model_dump_json(indent=1) + "\n").encode())
 
 
-def refuse_other_network(run: Run, config: Config) -> None:
+def refuse_other_settings(run: Run, config: Config) -> None:
     for name, (old, new) in differences(read(run.config_path), config).items():
-        if name.partition(".")[0] == FIXED_SECTION:
+        if name.partition(".")[0] == FIXED_SECTION or name in FIXED_SETTINGS:
             raise Inconsistent(
                 f"{run.folder} was started with {name}={old}, which cannot become {new}; use "
                 "another name"

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from zerofleet import _core
 from zerofleet.bus import Bus
 from zerofleet.infer import Pipeline
 from zerofleet.infer.evaluator import Observations
+from zerofleet.selfplay.opponent import Opponent
 from zerofleet.selfplay.outbox import Outbox
 from zerofleet.selfplay.play import PATIENCE_S
 from zerofleet.weights import Tensors, checked_tensors
@@ -91,9 +93,10 @@ class WeightsFeed:
 class Worker:
     """Moves batches between the driver's search threads and the pipeline until it is stopped.
 
-    Groups are the slots of the pipeline, which is kept full as long as there are batches. Before
-    each batch the worker asks feed and outbox whether it may play: while it may not, no new move is
-    made, and finished games are still sent.
+    Groups are the slots of the pipeline, which is kept full as long as there are batches. An
+    opponent's batches go through a pipeline of its own; all are collected in the order of
+    submission. Before each batch the worker asks feed and outbox whether it may play: while it may
+    not, no new move is made, and finished games are still sent.
     """
 
     def __init__(
@@ -104,10 +107,15 @@ class Worker:
         feed: WeightsFeed,
         is_stopping: Callable[[], bool],
         on_fault: OnFault,
+        opponent: Opponent | None = None,
     ) -> None:
+        """A driver whose games have an opponent needs one."""
         self.driver = driver
         self.pipeline = pipeline
         self.times = WorkerTimes()
+        self._opponent = opponent
+        self._in_flight: deque[Pipeline] = deque()
+        """Of each batch in flight, in the order of submission."""
         self._outbox = outbox
         self._feed = feed
         self._is_stopping = is_stopping
@@ -132,6 +140,8 @@ class Worker:
         try:
             while not self._is_stopping():
                 self._feed.load_newest(self.pipeline)
+                if self._opponent is not None:
+                    self._opponent.follow(self.pipeline.version)
                 self._move_batches()
                 self._send_episodes()
             self.driver.stop()
@@ -155,7 +165,7 @@ class Worker:
 
     def _next_batch(self) -> tuple[int, Observations] | None:
         """Waits for one only where nothing is in flight that could be collected instead."""
-        patience_s = 0.0 if self.pipeline.num_in_flight else PATIENCE_S
+        patience_s = 0.0 if self._in_flight else PATIENCE_S
         start = time.perf_counter()
         allowed = self._feed.wait_until_fresh(patience_s) and self._outbox.wait_to_play(patience_s)
         asked = time.perf_counter()
@@ -167,16 +177,24 @@ class Worker:
         return batch
 
     def _submit(self, group: int, observations: Observations) -> None:
+        pipeline = self.pipeline
+        if self._opponent is not None and self.driver.for_opponent(group):
+            pipeline = self._opponent.pipeline
+        while not pipeline.has_room:  # the other one had the last batches
+            self._collect_oldest()
         start = time.perf_counter()
-        self.pipeline.submit(group, observations)
+        pipeline.submit(group, observations)
+        self._in_flight.append(pipeline)
         self.times.inference_s += time.perf_counter() - start
 
     def _collect_oldest(self) -> None:
-        if not self.pipeline.num_in_flight:
+        if not self._in_flight:
             return
         start = time.perf_counter()
-        if self.pipeline.wait(PATIENCE_S):
-            group, policy_logits, outcomes, version = self.pipeline.collect()
+        oldest = self._in_flight[0]
+        if oldest.wait(PATIENCE_S):
+            group, policy_logits, outcomes, version = oldest.collect()
+            self._in_flight.popleft()
             self.driver.submit(group, policy_logits, outcomes, version)
             self.times.num_inferences += len(outcomes)
         self.times.inference_s += time.perf_counter() - start

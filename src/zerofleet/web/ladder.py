@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from zerofleet.arena.elo import PairScores, fit_elo
 from zerofleet.arena.match_result import PAIR_SCORES
-from zerofleet.arena.ratings import ANCHOR, START
+from zerofleet.arena.ratings import ANCHOR, FROZEN, START
 from zerofleet.arena.statistics import estimate
 from zerofleet.metrics import Record
 from zerofleet.runs.folder import Run
@@ -55,7 +55,8 @@ def add(found: dict[Pair, Results], run: str, ratings: Sequence[Record]) -> None
     for (step, opponent), record in last.items():
         if step not in kept:
             continue
-        other = f"run:{run}@0" if opponent == START else opponent
+        names = {START: f"run:{run}@0", FROZEN: f"{FROZEN}:{run}"}
+        other = names.get(opponent, opponent)
         me = f"run:{run}@{step}"
         if me == other:
             continue
