@@ -107,6 +107,7 @@ def buildah(tmp_path_factory):
     """With the images of all roles. ZEROFLEET_IMAGES names a folder where they are kept."""
     kept = os.environ.get("ZEROFLEET_IMAGES")
     folder = Path(kept) if kept else tmp_path_factory.mktemp("images")
+    folder.mkdir(parents=True, exist_ok=True)
     buildah = Buildah(folder)
     if not (folder / "built").exists():
         build_all(buildah, folder)
@@ -151,16 +152,19 @@ def build_all(buildah, folder):
 
 
 class Container:
-    """A service of compose.yaml, with its image's entry point, user and health check."""
+    """A service of compose.yaml or another image, with its entry point, user and health check."""
 
     def __init__(self, buildah, name, command, environment, volumes, log, stack):
-        service = COMPOSE["services"][name]
+        service = COMPOSE["services"].get(name, {"image": f"zerofleet-{name}"})
         image = f"localhost/{service['image']}"
         self._config = buildah.config(image)
         self._buildah = buildah
         self.log = log
         self._id = buildah("from", "--pull-never", image)
         stack.callback(buildah, "rm", self._id)
+        for target in self._config.get("Volumes") or []:
+            # Else buildah mounts a volume of its own over what is mounted there.
+            buildah("config", "--volume", f"{target}-", self._id)
         options = ["--isolation", "chroot"]
         for variable, value in environment.items():
             options += ["--env", f"{variable}={value}"]
@@ -204,6 +208,10 @@ class Container:
                 self.process.wait()
 
 
+HEALTHY = ("trainer", "worker", "inference", "asking worker")
+"""Roles of the fleet with a health check on a port of their own."""
+
+
 def eventually(read, *containers):
     end_s = time.monotonic() + PATIENCE_S
     while not (found := read()):
@@ -216,7 +224,7 @@ def eventually(read, *containers):
 @pytest.mark.long
 @needs_buildah
 def test_a_fleet_of_containers_trains(buildah, tmp_path):
-    ports = {name: free_port() for name in ("redis", "trainer", "worker", "dashboard")}
+    ports = {name: free_port() for name in ("redis", "dashboard", *HEALTHY)}
     secrets, runs, data, spool = (tmp_path / name for name in ("secrets", "runs", "data", "spool"))
     for folder in (secrets, runs, data, spool):
         folder.mkdir(mode=0o755)
@@ -232,22 +240,27 @@ def test_a_fleet_of_containers_trains(buildah, tmp_path):
     }
     with ExitStack() as stack:
 
-        def start(name, command, volumes):
+        def start(name, command, volumes, label=None):
             volumes = {str(source): target for source, target in volumes.items()}
             volumes |= {str(secrets): "/run/secrets:ro"}
-            log = tmp_path / f"{name}.log"
+            log = tmp_path / f"{label or name}.log"
             return Container(buildah, name, command, environment, volumes, log, stack)
 
         redis = start("redis", [], {data: "/data"})
         eventually(lambda: redis.is_well(ports["redis"]), redis)
-        health = {name: ["--health-port", str(ports[name])] for name in ("trainer", "worker")}
+        health = {name: ["--health-port", str(ports[name])] for name in HEALTHY}
         home = "/var/lib/zerofleet"
-        game = ["tictactoe", "--run", "ttt", "--preset", "fast", "--minutes", "3", *settings]
+        game = ["tictactoe", "--run", "ttt", "--preset", "fast", "--minutes", "2", *settings]
         trainer = start("trainer", [*game, *health["trainer"]], {runs: home})
         worker = start("worker", ["--run", "ttt", *health["worker"]], {spool: home})
-        eventually(lambda: worker.is_well(ports["worker"]), trainer, worker)
-        eventually(lambda: trainer.is_well(ports["trainer"]), trainer, worker)
-        for each in (redis, trainer, worker):
+        served = ["--run", "ttt", "--server-id", "s", "--host", "127.0.0.1", "--device", "cpu"]
+        inference = start("inference", [*served, *health["inference"]], {})
+        asking = ["--run", "ttt", "--worker-id", "asking", "--evaluator", "remote"]
+        asker = start("worker", [*asking, *health["asking worker"]], {spool: home}, "asking worker")
+        roles = dict(zip(HEALTHY, (trainer, worker, inference, asker), strict=True))
+        for name, role in roles.items():
+            eventually(lambda name=name, role=role: role.is_well(ports[name]), *roles.values())
+        for each in (redis, *roles.values()):
             assert each.run("sh", "-c", 'test "$(id -u)" = 10001') == 0
         assert worker.run("python3", "-c", "import torch") != 0  # it plays without
 
@@ -255,16 +268,22 @@ def test_a_fleet_of_containers_trains(buildah, tmp_path):
         dashboard = start("dashboard", shown, {runs: home})
         eventually(lambda: dashboard.is_well(ports["dashboard"]), dashboard)
         assert trainer.process.wait(PATIENCE_S) == 0, trainer.log.read_text()
-        assert worker.process.wait(PATIENCE_S) == 0, worker.log.read_text()  # ends with the run
+        for each in (worker, inference, asker):  # they end with the run
+            assert each.process.wait(PATIENCE_S) == 0, each.log.read_text()
         url = f"http://127.0.0.1:{ports['dashboard']}/api/v1/runs"
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(url)
         cookie = {"Cookie": "zerofleet-token=only-of-this-test-dash"}
         with urllib.request.urlopen(urllib.request.Request(url, headers=cookie)) as answer:
             assert "ttt" in answer.read().decode()
-    assert "reached stop.minutes" in trainer.log.read_text()
+    ended = re.search(r"^ttt: ([\d,]+) steps, ([\d,]+) games$", trainer.log.read_text(), re.M)
+    assert ended, trainer.log.read_text()
+    assert min(int(each.replace(",", "")) for each in ended.groups()) > 0
     assert any((runs / "runs" / "ttt" / "checkpoints").glob("*.safetensors"))
-    assert "games played" in worker.log.read_text()
+    for each in (worker, asker):
+        played = re.search(r"([\d,]+) games played", each.log.read_text())
+        assert played, each.log.read_text()
+        assert played[1] != "0"
     for log in tmp_path.glob("*.log"):
         assert "only-of-this-test" not in log.read_text()
 
@@ -280,3 +299,33 @@ def test_the_image_of_an_inference_server_has_torch_and_asks_for_gpus(buildah):
             buildah("run", "--isolation", "chroot", container, "--", *command)
     finally:
         buildah("rm", container)
+
+
+@pytest.mark.long
+@needs_buildah
+@pytest.mark.skipif(
+    "ZEROFLEET_CUDA_WHEELS" not in os.environ,
+    reason="ZEROFLEET_CUDA_WHEELS names no folder; `pip download torch` fills one, 3 GB",
+)
+@pytest.mark.parametrize("role", ["inference", "trainer"])
+def test_the_images_of_roles_with_gpus_are_built_with_cuda(buildah, role):
+    wheels = buildah.folder / "wheels-with-cuda"
+    shutil.rmtree(wheels, ignore_errors=True)
+    wheels.mkdir()
+    others = [each for each in (buildah.folder / "wheels").iterdir() if "torch-" not in each.name]
+    for wheel in [*others, *Path(os.environ["ZEROFLEET_CUDA_WHEELS"]).glob("*.whl")]:
+        if not (wheels / wheel.name).exists():
+            os.link(wheel, wheels / wheel.name)
+    offline = ["--volume", f"{wheels}:/wheels:ro"]
+    offline += ["--volume", f"{buildah.folder / 'pip.conf'}:/etc/pip.conf:ro"]
+    context = buildah.folder / "context"
+    image = f"localhost/zerofleet-{role}-cuda"
+    buildah.build(IMAGES / f"{role}.Dockerfile", context, image, *offline)
+    container = buildah("from", "--pull-never", image)
+    try:
+        checks = "import torch; assert torch.version.cuda and torch.backends.cudnn.version()"
+        for command in (["python3", "-c", checks], ["zerofleet", role, "--help"]):
+            buildah("run", "--isolation", "chroot", container, "--", *command)
+    finally:
+        buildah("rm", container)
+        buildah("rmi", image)  # it is large
