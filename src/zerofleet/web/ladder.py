@@ -56,7 +56,7 @@ def add(found: dict[Pair, Results], run: str, ratings: Sequence[Record]) -> None
         if step not in kept:
             continue
         names = {START: f"run:{run}@0", FROZEN: f"{FROZEN}:{run}"}
-        other = names.get(opponent, opponent)
+        other = names.get(str(opponent), str(opponent))
         me = f"run:{run}@{step}"
         if me == other:
             continue
