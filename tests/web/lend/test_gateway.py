@@ -16,7 +16,7 @@ from redis_server import RedisServer, needs_redis
 from websockets.exceptions import ConnectionClosed
 
 from zerofleet.games import Episode
-from zerofleet.web.lend import messages
+from zerofleet.web.lend import messages, weights
 from zerofleet.web.lend.messages import GamesAccepted, GamesComplete, PlayGames, WeightsUpdate
 
 pytestmark = needs_redis
@@ -82,6 +82,22 @@ def test_new_weights_reach_the_tab_and_its_next_games(lent: LentServer) -> None:
             await client.next(GamesAccepted)
 
     asyncio.run(lend())
+
+
+def test_new_weights_are_checked_by_the_rows_of_one_game(
+    lent: LentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search for each version would leave its memory behind."""
+
+    def search_again(game: object) -> None:
+        raise AssertionError("it was played at the start")
+
+    monkeypatch.setattr(weights, "check_rows", search_again)
+    before = lent.lending.status().lent.version  # type: ignore[union-attr]
+    version = lent.trainer.publish(before + 1)
+    lent.wait_for(
+        lambda: (found := lent.lending.status().lent) and found.version == version, "new weights"
+    )
 
 
 def test_weights_need_the_token_in_the_header(lent: LentServer) -> None:

@@ -58,6 +58,8 @@ class LentWeights:
         self._graph = Graph.decode(published, f"the graph of run {run}")
         refuse_mismatch(NetworkSpec.from_dict(self._graph.spec), game)
         folder.mkdir(parents=True, exist_ok=True)
+        # Once: a game with its search takes 25 MB, which the allocator would keep for each version.
+        self._rows = check_rows(game)
         self._lock = threading.Lock()
         self._known: OrderedDict[int, LentVersion] = OrderedDict()
         self.current = self._adopt(first)
@@ -89,7 +91,7 @@ class LentWeights:
             self._prune()
         evaluator = OnnxEvaluator(self._graph, tensors, version=weights.version)
         data = onnx_with_weights(self._graph, tensors, weights.version)
-        rows = check_rows(self._game)
+        rows = self._rows
         logits_KA, outcomes_KO = evaluator(rows)
         check = CheckRows(
             len(rows),
