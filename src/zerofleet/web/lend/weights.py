@@ -54,7 +54,7 @@ class LentWeights:
         published = bus.graph()
         if published is None:
             raise Unsupported(f"run {run} has a network that only torch evaluates; browsers cannot")
-        self._bus, self._game, self._folder = bus, game, folder
+        self._bus, self._folder = bus, folder
         self._graph = Graph.decode(published, f"the graph of run {run}")
         refuse_mismatch(NetworkSpec.from_dict(self._graph.spec), game)
         folder.mkdir(parents=True, exist_ok=True)
