@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import zerofleet as zf
 
@@ -38,7 +39,7 @@ def test_a_network_is_judged_by_value_and_move(errs: bool, monkeypatch: pytest.M
     scores = zf.solve.Connect4Solver().scores_to_move(position)
     assert [None if score is None else score > 0 for score in scores].count(True) == 1
 
-    def evaluate(rows_BN):
+    def evaluate(rows_BN: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         logits_BA = np.zeros((len(rows_BN), 7))
         logits_BA[:, 5 if errs else 1] = 1
         return logits_BA, np.array([[0.0, 0.0, 1.0] if errs else [1.0, 0.0, 0.0]] * len(rows_BN))
