@@ -1,5 +1,6 @@
 """Runs in S3 on Ceph's gateway, which checks signatures and really stores parts."""
 
+import json
 import os
 import re
 import shutil
@@ -13,12 +14,15 @@ from pathlib import Path
 
 import boto3
 import pytest
+from cloud_accounts import plan_of
 from command_line import ZEROFLEET
 from network_hosts import Network
 from redis_server import RedisServer, needs_redis
 from s3_servers import BUCKET, environment, needs_ceph, radosgw
 from tiny_runs import TINY_RUN
 
+from zerofleet.cloud.prices import Prices
+from zerofleet.cloud.stack import template
 from zerofleet.remote import RemoteRefused, SavedElsewhere, SavedRun, pull
 from zerofleet.remote.s3 import MULTIPART_BYTES, S3Folder
 from zerofleet.remote.snapshot import take_snapshot
@@ -28,12 +32,14 @@ from zerofleet.weights import WeightsStore, encoded_tensors
 pytestmark = [pytest.mark.long, needs_ceph]
 
 URL = f"s3://{BUCKET}/runs"
+ROLES = ("trainer", "worker")
+"""Users that may do what the stack of the cloud allows machines of that role."""
 PATIENCE_S = 300
 
 
 @pytest.fixture(scope="module")
 def ceph(tmp_path_factory):
-    with radosgw(tmp_path_factory.mktemp("ceph")) as variables:
+    with radosgw(tmp_path_factory.mktemp("ceph"), *ROLES) as variables:
         yield variables
 
 
@@ -251,6 +257,73 @@ def in_namespace(network, host, folder, address):
         close()
         pytest.fail(folder.with_suffix(".log").read_text())
     return {"endpoint": endpoint, "close": close}
+
+
+# ---- with the permissions of the stack
+
+
+@pytest.fixture
+def permissions_of_the_stack(ceph):
+    """Each role may do in the bucket what the stack of a run ttt allows it."""
+    plan = plan_of("test", run="ttt", weights_from="s3")
+    resources = template(plan, Prices.read())["Resources"]
+    statements = []
+    for role in ROLES:
+        (policy,) = resources[f"{role.capitalize()}Role"]["Properties"]["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]:
+            if all(action.startswith("s3:") for action in statement["Action"]):
+                user = {"Principal": {"AWS": [f"arn:aws:iam:::user/{role}"]}}
+                given = replaced(statement) | user
+                if "s3:DeleteObject" in given["Action"]:
+                    # Ceph 16 wants it on the bucket too, to delete several objects at once.
+                    given["Resource"] = [given["Resource"], f"arn:aws:s3:::{BUCKET}"]
+                statements.append(given)
+    document = {"Version": "2012-10-17", "Statement": statements}
+    client = boto3.session.Session().client("s3")
+    client.put_bucket_policy(Bucket=BUCKET, Policy=json.dumps(document))
+    yield
+    client.delete_bucket_policy(Bucket=BUCKET)
+
+
+def replaced(part):
+    """A part of a template with what CloudFormation replaces."""
+    if isinstance(part, list):
+        return [replaced(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if "Fn::Sub" not in part:
+        return {key: replaced(each) for key, each in part.items()}
+    text = part["Fn::Sub"] if isinstance(part["Fn::Sub"], str) else part["Fn::Sub"][0]
+    values = {"AWS::Partition": "aws", "Bucket": BUCKET, "RunName": "ttt"}
+    return re.sub(r"\$\{([\w:]+)\}", lambda found: values[found[1]], text)
+
+
+def test_a_role_of_the_stack_is_refused_what_is_not_its_own(
+    runs, monkeypatch, permissions_of_the_stack
+):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "trainer")
+    own, other = SavedRun(URL, "ttt"), SavedRun(URL, "other")
+    pushed(URL)
+    own.put_weights("77ab", b"weights")
+    own.s3.delete(["blobs/none"])
+    assert own.clean() == 0
+    for attempt in (other.newest, lambda: other.put_weights("77ab", b"weights")):
+        with pytest.raises(RemoteRefused, match="AccessDenied"):
+            attempt()
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "worker")
+    own = SavedRun(URL, "ttt")
+    assert own.s3.get("weights/77ab", 100) == b"weights"
+    for attempt in (
+        own.newest,
+        lambda: own.manifest(1),
+        lambda: own.put_weights("77ab", b"others"),
+        lambda: own.s3.delete(["weights/77ab"]),
+        lambda: list(own.s3.names("weights/")),
+    ):
+        with pytest.raises(RemoteRefused, match="AccessDenied"):
+            attempt()
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tester")
+    SavedRun(URL, "ttt").s3.delete([each.name for each in SavedRun(URL, "ttt").s3.names()])
 
 
 @needs_redis
