@@ -171,11 +171,13 @@ class Radosgw:
 
 
 @contextmanager
-def radosgw(folder: Path) -> Iterator[dict[str, str]]:
-    """Yields the environment of a user with an empty bucket."""
+def radosgw(folder: Path, *others: str) -> Iterator[dict[str, str]]:
+    """Yields the environment of a user with an empty bucket. Others exist, with the same secret,
+    and may do what a policy of the bucket allows them."""
     server = Radosgw(folder)
     try:
-        server.add_user("tester", "of-this-test-alone")
+        for key in ("tester", *others):
+            server.add_user(key, "of-this-test-alone")
         variables = environment(server.endpoint, "tester", "of-this-test-alone")
         with pytest.MonkeyPatch.context() as patch:
             for name, value in variables.items():
