@@ -53,7 +53,7 @@ def ready(token: str, game: Game, **changed: Any) -> WorkerReady:
         "token": token,
         "id": hashlib.sha256(token.encode()).digest()[:16],
         "backend": "wasm",
-        "signatures": {game.name: _core.signature(game)},
+        "signatures": {game.name: _core.signature(games.get(game.name))},
         "features": FEATURES,
     }
     return WorkerReady(**(facts | changed))

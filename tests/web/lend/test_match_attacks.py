@@ -138,8 +138,21 @@ ATTACKS: list[tuple[str, Callable[[Client, PlayMatch, Games], Games], str, str]]
 ]
 
 
+SLOW = {
+    "a game that ends before its end",
+    "moves after the end",
+    "another network",
+    "more games than fit into a message",
+    "no move of any game",
+}
+
+
 @pytest.mark.parametrize(
-    ("attack", "code", "state"), [each[1:] for each in ATTACKS], ids=[each[0] for each in ATTACKS]
+    ("attack", "code", "state"),
+    [
+        pytest.param(*attack, id=name, marks=[pytest.mark.long] if name in SLOW else [])
+        for name, *attack in ATTACKS
+    ],
 )
 def test_forged_games_are_refused_and_others_play_them(
     lent: LentServer,

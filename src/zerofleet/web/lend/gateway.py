@@ -17,7 +17,7 @@ from typing import Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from zerofleet import _core
+from zerofleet import _core, games
 from zerofleet.errors import ZerofleetError
 from zerofleet.fleet.gateway_role import GatewayRole
 from zerofleet.web.lend import accounts, messages
@@ -120,7 +120,8 @@ class Gateway:
         self.receiver = Receiver(role, ledger, self.checker)
         self.matches = Matches(role.bus, role.game, weights, role.config.fleet.block_lease_s)
         self._ledger, self._limits, self._quarantine = ledger, limits, quarantine
-        self._signatures = {role.game.name: _core.signature(role.game)}
+        # With default options, whatever those of the run: a tab computes it before it knows them.
+        self._signatures = {role.game.name: _core.signature(games.get(role.game.name))}
         self._tabs: set[Tab] = set()
         self._by_account: dict[int, set[Tab]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
