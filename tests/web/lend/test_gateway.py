@@ -4,8 +4,10 @@ import asyncio
 import json
 import socket
 import tracemalloc
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import httpx
@@ -286,3 +288,36 @@ def test_the_community_page_counts_by_reliability(lent: LentServer) -> None:
     assert found["totals"]["num_games"] == sum(each["num_games"] for each in found["users"])
     assert found["totals"]["num_games"] == sum(each["num_games"] for each in found["history"])
     assert json.dumps(found)
+
+
+def test_a_tab_that_leaves_while_its_games_are_written_stops_nobody(
+    lent: LentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway = lent.lending._gateway
+    assert gateway is not None
+    is_writing, may_write, send = Event(), Event(), gateway.role.send
+
+    def slow_send(episodes: Sequence[bytes]) -> None:
+        is_writing.set()
+        assert may_write.wait(30)
+        send(episodes)
+
+    monkeypatch.setattr(gateway.role, "send", slow_send)
+
+    async def leave() -> list[bytes]:
+        async with connected(lent.url, sign_up(lent.url, "kim"), lent.game) as client:
+            task = await client.next(PlayGames)
+            played = await client.play(task)
+            await client.send(GamesComplete(task.assignment, played))
+            assert await asyncio.to_thread(is_writing.wait, 30)
+            return played
+
+    async def stay() -> None:
+        async with connected(lent.url, sign_up(lent.url, "lea"), lent.game) as client:
+            await client.lend(1)
+
+    played = asyncio.run(leave())
+    lent.wait_for(lambda: gateway.num_online() == 0, "the tab to leave")
+    may_write.set()
+    asyncio.run(stay())
+    lent.wait_for(lambda: set(played) <= set(lent.trainer.taken.values()), "the games")

@@ -44,6 +44,13 @@ class Answer:
     """Why the sender is quarantined."""
 
 
+def begun() -> "Future[None]":
+    """A future that cannot be cancelled: what was taken is written, whoever left meanwhile."""
+    made: Future[None] = Future()
+    made.set_running_or_notify_cancel()
+    return made
+
+
 @dataclass
 class Taken:
     """Games that are to be written."""
@@ -52,7 +59,7 @@ class Taken:
     account: int | None
     standing: Standing | None
     confirmed: int | None
-    done: "Future[None]" = field(default_factory=Future)
+    done: "Future[None]" = field(default_factory=begun)
 
 
 class Receiver:
