@@ -113,7 +113,7 @@ class Client:
             assert isinstance(data, bytes)
             message = messages.decode_answer(data)
             self.received.append(message)
-            if isinstance(message, WeightsUpdate):
+            if isinstance(message, WeightsUpdate) and message.version not in self.evaluators:
                 await self.load(message)
             if isinstance(message, kind):
                 return message

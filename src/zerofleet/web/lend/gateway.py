@@ -75,8 +75,6 @@ class Tab:
     portions: dict[str, float] = field(default_factory=dict)
     """Deadlines of rating games that it plays, on time.monotonic."""
     version: int = -1
-    told: set[int] = field(default_factory=set)
-    """Versions that it knows the place of."""
     paused: str = ""
     closing: Closing | None = None
     is_assigning: bool = False
@@ -399,11 +397,6 @@ class Gateway:
         """Weights of coming assignments."""
         if tab.version != update.version:
             tab.version = update.version
-            self._tell(tab, update)
-
-    def _tell(self, tab: Tab, update: messages.WeightsUpdate) -> None:
-        if update.version not in tab.told:
-            tab.told.add(update.version)
             tab.put(update)
 
     async def _assign(self, tab: Tab) -> None:
@@ -457,7 +450,7 @@ class Gateway:
                 tab.portions[portion.name] = portion.ends_s
                 tab.paused = ""
                 for update in portion.updates():
-                    self._tell(tab, update)
+                    tab.put(update)
                 tab.put(portion.message())
                 return True
         return False
