@@ -290,7 +290,7 @@ def test_the_community_page_counts_by_reliability(lent: LentServer) -> None:
     assert json.dumps(found)
 
 
-def test_a_tab_that_leaves_while_its_games_are_written_stops_nobody(
+def test_a_tab_that_is_closed_while_its_games_are_written_stops_nobody(
     lent: LentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway = lent.lending._gateway
@@ -319,7 +319,8 @@ def test_a_tab_that_leaves_while_its_games_are_written_stops_nobody(
             await client.lend(1)
 
     played = asyncio.run(leave())
-    lent.wait_for(lambda: gateway.num_online() == 0, "the tab to leave")
+    gateway.close_tabs(lender.id, "paused", "a test")
+    lent.wait_for(lambda: gateway.num_online(lender.id) == 0, "the tab to be closed")
     may_write.set()
     asyncio.run(stay())
     assert lent.lending.ledger.num_games_since(lender.id, 0) == len(played)
