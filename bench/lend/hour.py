@@ -1,7 +1,7 @@
 """A tab that lends for an hour: does its memory stay flat?
 
 A real tab of Chromium plays for the real gateway, at a low duty cycle, and gets new weights again
-and again. No developer tools watch it: they would keep what it downloads. Every half minute the
+and again. No developer tools watch it: they may keep what it downloads. Every half minute the
 resident and the proportional memory of its renderer is read, and that of all other processes of the
 browser; every few minutes what its page and workers use after a garbage collection. The trainer
 takes games in without training.
