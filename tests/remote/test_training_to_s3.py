@@ -10,6 +10,7 @@ from zerofleet.bus import MemoryBus
 from zerofleet.config import FleetConfig
 from zerofleet.errors import Inconsistent
 from zerofleet.remote import (
+    RemoteRefused,
     RemoteUnreachable,
     RemoteWeights,
     SavedElsewhere,
@@ -84,6 +85,17 @@ def test_a_run_that_ends_without_its_upload_says_where_it_is(folder, url, monkey
     with pytest.raises(RemoteUnreachable, match=r"is not in S3: down\. It is in .*ttt"):
         train(20, f"run.s3_url={url}")
     assert last_weights()[0] >= 20
+
+
+def test_a_run_whose_old_objects_may_not_be_deleted_is_saved(folder, url, monkeypatch, capsys):
+    def refused(self, names):
+        raise RemoteRefused("these credentials may not delete")
+
+    monkeypatch.setattr(S3Folder, "delete", refused)
+    train(10, f"run.s3_url={url}")
+    said = capsys.readouterr().out
+    assert "old objects were not deleted: these credentials may not delete" in said
+    assert SavedRun(url, "ttt").newest()[1].step == last_weights()[0]
 
 
 def test_a_run_that_was_continued_elsewhere_does_not_train(folder, url, tmp_path, monkeypatch):
