@@ -64,6 +64,8 @@ export default function GamesPage({ params, query }: PageProps) {
   useEffect(() => scrollTo(0, 0), [offset]);
 
   const isFiltered = version !== null || worker !== null;
+  const isWholeNewest = order === "newest" && !isFiltered && list !== null && list.is_complete;
+  const numNewer = isWholeNewest && numPlayed !== null ? numPlayed - list.num_played : 0;
   return (
     <>
       <RunHead name={run} run={detail.data} page="games" />
@@ -102,9 +104,7 @@ export default function GamesPage({ params, query }: PageProps) {
               Reading the games: {count(list.num_indexed)} so far; the list grows until all are read.
             </p>
           )}
-          {order === "newest" && numPlayed !== null && !isFiltered && numPlayed > list.num_played && (
-            <Button onClick={reload}>{plural(numPlayed - list.num_played, "newer game")}</Button>
-          )}
+          {numNewer > 0 && <Button onClick={reload}>{plural(numNewer, "newer game")}</Button>}
           {list.total > 0 && (
             <>
               <Table caption="Games" columns={columns(run)} rows={list.episodes} rowKey={(game) => game.id} />
