@@ -156,6 +156,7 @@ def test_a_notice_drains_the_worker_and_nothing_else_ends(
     assert role.command()[:5] == ["worker", "--run", "c4", "--worker-id", "i-0123456789"]
     (started,) = (call for call in role.calls("docker") if call[0] == "run")
     assert {"REDIS_USER=zf-c4-worker", "REDIS_PASSWORD_FILE=/run/secrets/redis"} <= set(started)
+    assert "AWS_DEFAULT_REGION=us-east-1" in started  # boto3 reads no other variable
     assert stat.S_IMODE((role.secrets / "redis").stat().st_mode) == 0o600
     assert (role.secrets / "curve").read_text() == "the secret value\n"
     assert (

@@ -68,7 +68,7 @@ docker run --rm --name "$name" --network host --user 10001:10001 --ulimit nofile
   --log-driver awslogs --log-opt "awslogs-region=$REGION" --log-opt "awslogs-group=$LOG_GROUP" \
   --log-opt "awslogs-stream=$ROLE/$instance/$number" \
   -v "$secrets:/run/secrets:ro" -v /var/lib/zerofleet:/var/lib/zerofleet \
-  -e "REDIS_URL=$REDIS_URL" -e "AWS_REGION=$REGION" -e ZEROFLEET_RUNS=/var/lib/zerofleet/runs \
+  -e "REDIS_URL=$REDIS_URL" -e "AWS_DEFAULT_REGION=$REGION" -e ZEROFLEET_RUNS=/var/lib/zerofleet/runs \
   -e ZEROFLEET_SPOOL=/var/lib/zerofleet/spool -e ZEROFLEET_CACHE=/var/lib/zerofleet/cache \
   "${options[@]}" "$image" "${command[@]}" &
 running=$!
