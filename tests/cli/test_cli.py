@@ -151,7 +151,7 @@ def test_the_help_of_each_verb_has_an_example_that_runs(
     assert Ran(capsys, *example).status == 0
 
 
-@pytest.mark.parametrize("group", [[], ["fleet"], ["runs"], ["episodes"]])
+@pytest.mark.parametrize("group", [[], ["cloud"], ["fleet"], ["runs"], ["episodes"]])
 def test_the_list_of_commands_shows_each_summary_whole(
     capsys: pytest.CaptureFixture[str], group: list[str]
 ) -> None:

@@ -51,6 +51,8 @@ def test_a_plan_has_its_price_and_needs_no_account(
         ([*UP, "--budget", "20"], "no credentials"),
         (["cloud", "up", "huge", "--run", "c4"], "no size huge; use one of cluster, single, test"),
         (["cloud", "plan", "test", "--run", "C4"], "lower-case letters"),
+        ([*UP, "--budget", "20", "--game", "conect4"], "unknown game conect4; did you mean"),
+        ([*UP, "--budget", "20", "--preset", "fst"], "unknown preset fst; did you mean fast?"),
         (["cloud", "status", "--run", "c4"], "no credentials"),
         (["cloud", "down", "--run", "c4"], "nobody can be asked here; --yes c4 confirms"),
         (["cloud", "down", "--run", "c4", "--yes", "c5"], "--yes c5 is not the run, c4"),

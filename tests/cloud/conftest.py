@@ -1,4 +1,4 @@
-"""A moto server of this test process, empty at the start of each test."""
+"""A moto server of this test process; only images are there at the start of each test."""
 
 import json
 import os
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cloud_accounts import AMPLE, Server
+from cloud_accounts import AMPLE, Server, push_image
 
+from zerofleet.cloud.plan import Images
 from zerofleet.fleet.local_redis import free_port
 
 SCRIPT = Path(__file__).parents[1] / "support" / "cloud_server.py"
@@ -53,4 +54,6 @@ def server(server_process: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
         monkeypatch.delenv(name, raising=False)
     for name, value in server_process.environment().items():
         monkeypatch.setenv(name, value)
+    for role in Images.model_fields:
+        push_image(getattr(Images(), role))
     return server_process

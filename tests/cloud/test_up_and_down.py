@@ -186,6 +186,34 @@ def test_a_missing_quota_is_named_and_spends_nothing(server: Server) -> None:
     assert not any(what_costs().values())
 
 
+OWN = "123456789012.dkr.ecr.us-east-1.amazonaws.com"
+
+
+def test_an_image_that_is_not_in_the_accounts_registry_is_named_and_spends_nothing(
+    server: Server,
+) -> None:
+    boto3.client("ecr").delete_repository(repositoryName="zerofleet-worker", force=True)
+    with pytest.raises(Inconsistent, match=rf"there is no image {OWN}/zerofleet-worker:latest;"):
+        launch(plan_of())
+    no_tag = {"worker": "zerofleet-dashboard:2", "inference": f"{OWN}/zerofleet-inference:2"}
+    with pytest.raises(Inconsistent, match=r"dashboard:2, \S+/zerofleet-inference:2; build"):
+        launch(plan_of(images=no_tag))
+    with pytest.raises(BadText, match="repositories that begin with zerofleet; got mine:1"):
+        launch(plan_of(images={"worker": "mine:1"}))
+    assert stack_names() == []
+    assert not any(what_costs().values())
+
+
+def test_machines_get_the_images_of_the_account_or_those_of_another_registry(
+    server: Server,
+) -> None:
+    other = "registry.example.org/team/worker:1.5"
+    given = launch(plan_of(images={"worker": other})).stack.parameters
+    assert given["WorkerImage"] == other
+    for role, name in (("Inference", "inference"), ("Trainer", "trainer"), ("Dash", "dashboard")):
+        assert given[f"{role}Image"] == f"{OWN}/zerofleet-{name}:latest"
+
+
 def test_machines_that_run_already_count_against_a_quota_but_not_the_run_itself(
     server: Server,
 ) -> None:

@@ -1,11 +1,14 @@
 """Plans, and an account at a moto server, for tests of the cloud."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import boto3
 
 from zerofleet.cloud.account import Account
 from zerofleet.cloud.launch import Launched, up
@@ -36,6 +39,16 @@ class Server:
 def plan_of(size: str = "test", **given: Any) -> Plan:
     wanted: dict[str, Any] = {"run": "c4", "budget_usd": 5000.0, "notify": "a@example.org"}
     return read_plan(size, **(wanted | given))
+
+
+def push_image(name: str) -> None:
+    """An image with nothing in it, in the account's registry."""
+    repository, _, tag = name.partition(":")
+    ecr = boto3.client("ecr")
+    ecr.create_repository(repositoryName=repository)
+    kind = "application/vnd.docker.distribution.manifest.v2+json"
+    manifest = {"schemaVersion": 2, "mediaType": kind, "config": {"digest": name}, "layers": []}
+    ecr.put_image(repositoryName=repository, imageManifest=json.dumps(manifest), imageTag=tag)
 
 
 def launch(

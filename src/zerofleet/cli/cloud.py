@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,8 +12,16 @@ from zerofleet.cli.fleet_arguments import RunName
 from zerofleet.cli.output import print_table
 from zerofleet.cloud.plan import DEFAULT_REGION, Plan, PricedPlan, read_plan
 from zerofleet.cloud.prices import Prices
+from zerofleet.config import load
 from zerofleet.errors import BadText, Inconsistent
+from zerofleet.games import is_source
 from zerofleet.printing import say
+
+
+def default_text(field: str) -> str:
+    """A plan's default, which a file of a size may replace."""
+    return f"Default: that of SIZE, else {Plan.model_fields[field].default}."
+
 
 Size = Annotated[
     str,
@@ -23,12 +31,22 @@ Size = Annotated[
         "of a published plan), or a YAML file of the same form.",
     ),
 ]
-Game = Annotated[str | None, typer.Option(metavar="GAME", help="Game that is trained.")]
-Preset = Annotated[str | None, typer.Option(help="Preset of its settings.")]
-Region = Annotated[str | None, typer.Option(help="Region of the provider.")]
+Game = Annotated[
+    str | None,
+    typer.Option(metavar="GAME", help=f"Game that is trained. {default_text('game')}"),
+]
+Preset = Annotated[
+    str | None, typer.Option(help=f"Preset of its settings. {default_text('preset')}")
+]
+Region = Annotated[
+    str | None, typer.Option(help=f"Region of the provider. {default_text('region')}")
+]
 StackRegion = Annotated[str, typer.Option("--region", help="Region of the run's stack.")]
 Hours = Annotated[
-    float | None, typer.Option(help="After this many hours the machines end by themselves.")
+    float | None,
+    typer.Option(
+        help=f"After this many hours the machines end by themselves. {default_text('hours')}"
+    ),
 ]
 Budget = Annotated[
     float | None,
@@ -72,7 +90,7 @@ def plan(
     Example: zerofleet cloud plan test --run c4 --game connect4 --hours 4 --budget 10
     """
     listed = Prices.read(prices)
-    asked = read_plan(
+    asked = read_trainable(
         size, run=run, game=game, preset=preset, region=region, hours=hours, budget_usd=budget
     )
     priced = asked.priced(listed)
@@ -107,6 +125,14 @@ def plan(
         say(f"template: {template}")
     if asked.budget_usd is not None:
         priced.refuse_over_budget()
+
+
+def read_trainable(size: str, **given: Any) -> Plan:
+    """The plan; a game or preset that the trainer would refuse is refused before it costs."""
+    asked = read_plan(size, **given)
+    if not is_source(asked.game):  # the file of a custom game is in the image
+        load(asked.game, asked.preset)
+    return asked
 
 
 def print_plan(priced: PricedPlan) -> None:
@@ -147,7 +173,7 @@ def up(
 ) -> None:
     """Launch a fleet, after showing its price and asking.
 
-    Checks the budget, the template and the account's quotas first; none of that costs anything.
+    Checks the budget, the template, the account's quotas and the images first, all free of charge.
     Whatever fails or is interrupted, run the same command again: it finds what is there and
     continues. The machines end after --hours, when the run is done, or when the budget is spent.
 
@@ -159,7 +185,7 @@ def up(
     from zerofleet.infer.sockets import make_key_files
 
     listed = Prices.read(prices)
-    asked = read_plan(
+    asked = read_trainable(
         size,
         run=run,
         game=game,
@@ -211,7 +237,7 @@ def has_agreed(plan: Plan, priced: PricedPlan, yes: float | None) -> bool:
 
 @cloud.command()
 def status(run: RunName, region: StackRegion = DEFAULT_REGION, as_json: AsJson = False) -> None:
-    """Show the machines of a run, until when they run, and what they have cost.
+    """Show the machines of a run, their end and what they have cost.
 
     Example: zerofleet cloud status --run c4
     """
@@ -274,7 +300,7 @@ def down(
         typer.Option("--yes", metavar="NAME", help="For scripts: confirms by naming the run."),
     ] = None,
 ) -> None:
-    """Take everything of a run down, and check that nothing is left that costs.
+    """Take a run down and check that nothing is left that costs.
 
     Machines drain first. The bucket with checkpoints and games stays unless --delete-bucket is
     given, and is named with its price. Exit status 1 if something that costs is left; it is named.

@@ -6,6 +6,7 @@ nothing is created. Machines start last, when everything that they need is there
 """
 
 import datetime
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from zerofleet.cloud.checks import faults
 from zerofleet.cloud.plan import Plan, PricedPlan
 from zerofleet.cloud.prices import Prices
 from zerofleet.cloud.stack import template
+from zerofleet.cloud.stack_machines import REPOSITORIES
 from zerofleet.cloud.stacks import POLL_S, Say, Stack, Stacks, stack_name
 from zerofleet.cloud.teardown import kept_bucket
 from zerofleet.errors import BadText, Inconsistent
@@ -28,6 +30,7 @@ STEPS = (
     "account",
     "template",
     "quotas",
+    "images",
     "zones",
     "bucket",
     "confirmed",
@@ -85,7 +88,7 @@ def up(
             "prices of that region with --prices"
         )
     report("budget")
-    account.identity()
+    number = account.identity()
     report("account")
     made = template(plan, prices)
     if wrong := faults(made):
@@ -96,6 +99,8 @@ def up(
     )
     account_quotas.refuse_missing(found)
     report("quotas")
+    images = find_images(plan, f"{number}.dkr.ecr.{plan.region}.amazonaws.com", account)
+    report("images")
     zones = choose_zones(plan, account.client("ec2"))
     report("zones")
     bucket = kept_bucket(account, plan.run)
@@ -109,7 +114,7 @@ def up(
     stack = stacks.settled(name, say)
     _refuse_ended(stack)
     report("settled")
-    values = _values(plan, priced, budget, zones, bucket, stack)
+    values = _values(plan, priced, budget, images, zones, bucket, stack)
     tags = {"Project": "zerofleet", "Run": plan.run, "Role": "stack"}
     is_new = stack is None
     waits_for_keys = plan.inference is not None and not _has_keys(account, stack)
@@ -160,6 +165,7 @@ def _values(
     plan: Plan,
     priced: PricedPlan,
     budget: float,
+    images: dict[str, str],
     zones: tuple[str, str],
     bucket: str,
     stack: Stack | None,
@@ -174,10 +180,7 @@ def _values(
         "RunName": plan.run,
         "Game": plan.game,
         "Preset": plan.preset,
-        "WorkerImage": plan.images.worker,
-        "InferenceImage": plan.images.inference,
-        "TrainerImage": plan.images.trainer,
-        "DashImage": plan.images.dash,
+        **{f"{role.capitalize()}Image": image for role, image in images.items()},
         "FirstZone": was.get("FirstZone", zones[0]),
         "SecondZone": was.get("SecondZone", zones[1]),
         "ExistingBucket": own_bucket,
@@ -199,6 +202,41 @@ def _has_keys(account: Account, stack: Stack | None) -> bool:
         account.client("secretsmanager").get_secret_value(SecretId=stack.outputs["ServerKey"])
     except ClientError as error:
         if code_of(error) == "ResourceNotFoundException":
+            return False
+        raise
+    return True
+
+
+def find_images(plan: Plan, registry: str, account: Account) -> dict[str, str]:
+    """The images of the plan's roles, as machines pull them. Those of the account's own registry
+    are looked up: a machine that cannot pull its image does nothing, and costs as much."""
+    found, missing = {}, []
+    for role in (*plan.machines(), "dash"):
+        image: str = getattr(plan.images, role)
+        if not re.match(r"[^/]*[.:][^/]*/", image):
+            image = f"{registry}/{image}"
+        found[role] = image
+        name = image.removeprefix(f"{registry}/")
+        if name != image and not _has_image(account.client("ecr"), name):
+            missing.append(image)
+    if missing:
+        raise Inconsistent(
+            f"nothing was launched: there is no image {', '.join(missing)}; build and push it, or "
+            "name another in a size of your own"
+        )
+    return found
+
+
+def _has_image(ecr: Any, name: str) -> bool:
+    repository, _, tag = name.partition(":")
+    if not repository.startswith(REPOSITORIES):
+        raise BadText(
+            f"machines may pull images of repositories that begin with {REPOSITORIES}; got {name}"
+        )
+    try:
+        ecr.describe_images(repositoryName=repository, imageIds=[{"imageTag": tag or "latest"}])
+    except ClientError as error:
+        if code_of(error) in ("RepositoryNotFoundException", "ImageNotFoundException"):
             return False
         raise
     return True
@@ -302,6 +340,7 @@ __all__ = [
     "GroupStatus",
     "Launched",
     "choose_zones",
+    "find_images",
     "machine_counts",
     "read_status",
     "tunnel_command",

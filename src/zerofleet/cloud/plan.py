@@ -55,12 +55,13 @@ class RedisNode(_Part):
 
 
 class Images(_Part):
-    """Container images, one per role."""
+    """Container images, one per role. A name without a registry is a repository of the account's
+    own registry in the region; machines may pull those that begin with zerofleet."""
 
     worker: str = "zerofleet-worker:latest"
     inference: str = "zerofleet-inference:latest"
     trainer: str = "zerofleet-trainer:latest"
-    dash: str = "zerofleet-dash:latest"
+    dash: str = "zerofleet-dashboard:latest"
 
 
 class Plan(_Part):

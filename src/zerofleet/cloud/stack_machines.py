@@ -36,10 +36,8 @@ from zerofleet.cloud.stack_parts import allow, arn, name, policy, tag_list, tags
 from zerofleet.cloud.stack_redis import secrets_of
 
 SSM_POLICY = "arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore"
-REPOSITORIES = "repository/zerofleet*"
-"""Images are pulled from repositories of this account whose names begin with zerofleet."""
-
-
+REPOSITORIES = "zerofleet"
+"""Images are pulled from repositories of this account whose names begin so."""
 SAVED_RUN = "runs/${RunName}"
 """Where the trainer saves the run in the bucket."""
 
@@ -80,7 +78,7 @@ def _add_role(template: Template, plan: Plan, role: Role) -> None:
         allow(["ecr:GetAuthorizationToken"], "*"),
         allow(
             ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
-            arn("ecr", REPOSITORIES),
+            arn("ecr", f"repository/{REPOSITORIES}*"),
         ),
     ]
     if secrets := secrets_of(plan, role):
