@@ -28,9 +28,9 @@ from gpu.whole_games import decisions_in, size_of_a_game
 import zerofleet as zf
 from zerofleet import config
 from zerofleet.bus import Pace
+from zerofleet.cores import short_switch_interval
 from zerofleet.fleet.callbacks import NO_CALLBACKS
 from zerofleet.fleet.embedded import make_worker
-from zerofleet.fleet.hardware import short_switch_interval
 from zerofleet.fleet.screen import PlainScreen
 from zerofleet.fleet.session import Session
 from zerofleet.runs.folder import create_or_open
