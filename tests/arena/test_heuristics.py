@@ -5,7 +5,7 @@ import pytest
 
 import zerofleet as zf
 from zerofleet.arena.heuristics import backgammon
-from zerofleet.arena.heuristics.lines import lines_of
+from zerofleet.games.lines import lines_of
 
 
 @pytest.mark.parametrize(

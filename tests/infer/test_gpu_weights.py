@@ -9,11 +9,11 @@ from zerofleet.errors import Inconsistent
 from zerofleet.infer.gpu_weights import GpuWeights
 
 
-def network_of(game_name, preset, seed):
+def network_of(game_name, preset, seed, **options):
     """A network whose weights and norms are not the initial ones."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    network = nets.build(zf.games.get(game_name), preset).eval()
+    network = nets.build(zf.games.get(game_name), preset, **options).eval()
     with torch.no_grad():
         for value in network.state_dict().values():
             if value.is_floating_point():
@@ -39,19 +39,20 @@ def assert_answers_as(network, weights, observations_BN):
 
 
 @pytest.mark.parametrize(
-    ("game_name", "preset"),
+    ("game_name", "preset", "options"),
     [
-        ("connect4", "tiny"),
-        ("gomoku", "tiny"),
-        ("beastybar", "tiny"),
-        ("beastybar", "cards-tiny"),
-        ("beastybar", "places-tiny"),
-        ("beastybar", "pooled-tiny"),
-        ("backgammon", "tiny"),
+        ("connect4", "tiny", {}),
+        ("gomoku", "tiny", {}),
+        ("gomoku", "tiny", {"line_planes": True}),
+        ("beastybar", "tiny", {}),
+        ("beastybar", "cards-tiny", {}),
+        ("beastybar", "places-tiny", {}),
+        ("beastybar", "pooled-tiny", {}),
+        ("backgammon", "tiny", {}),
     ],
 )
-def test_they_answer_as_the_network_before_and_after_a_load(game_name, preset):
-    first, second = (network_of(game_name, preset, seed) for seed in (1, 2))
+def test_they_answer_as_the_network_before_and_after_a_load(game_name, preset, options):
+    first, second = (network_of(game_name, preset, seed, **options) for seed in (1, 2))
     observations_BN = observations_of(game_name)
     weights = GpuWeights(first, torch.device("cpu"), 40, torch.float32)
     assert_answers_as(first, weights, observations_BN)

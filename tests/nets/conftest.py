@@ -31,14 +31,15 @@ def observations_of(game: zf.games.Game, num_rows: int, seed: int = 1) -> np.nda
 
 
 ONE_OF_EACH_KIND = [
-    ("connect4", {}, "tiny"),
-    ("gomoku", {"size": 5, "line": 4}, "tiny"),
-    ("beastybar", {}, "tiny"),
-    ("beastybar", {}, "cards-tiny"),
-    ("beastybar", {}, "places-tiny"),
-    ("beastybar", {}, "pooled-tiny"),
-    ("backgammon", {}, "tiny"),
-    ("nim", {}, "tiny"),
+    ("connect4", {}, "tiny", {}),
+    ("gomoku", {"size": 5, "line": 4}, "tiny", {}),
+    ("gomoku", {"size": 5, "line": 4}, "tiny", {"line_planes": True}),
+    ("beastybar", {}, "tiny", {}),
+    ("beastybar", {}, "cards-tiny", {}),
+    ("beastybar", {}, "places-tiny", {}),
+    ("beastybar", {}, "pooled-tiny", {}),
+    ("backgammon", {}, "tiny", {}),
+    ("nim", {}, "tiny", {}),
 ]
 
 
@@ -58,13 +59,13 @@ def observe():
     return observations_of
 
 
-@pytest.fixture(params=ONE_OF_EACH_KIND, ids=lambda case: f"{case[0]} {case[2]}")
+@pytest.fixture(params=ONE_OF_EACH_KIND, ids=lambda case: " ".join([case[0], case[2], *case[3]]))
 def game_and_network(
     request: pytest.FixtureRequest, one_thread_and_the_same_weights: None
 ) -> tuple[zf.games.Game, nets.Network]:
-    name, options, preset = request.param
+    name, options, preset, network_options = request.param
     game = game_of(name, **options)
-    return game, nets.build(game, preset)
+    return game, nets.build(game, preset, **network_options)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,18 @@ A batch norm follows every convolution; inference folds it in. Some blocks add a
 that is computed from the pooled board, so that information crosses the board in one layer. Global
 pooling and the auxiliary head that predicts the opponent's reply are KataGo's (arXiv:1902.10565).
 
-Shapes: B batch, N bytes, R rows, C columns, P = R * C cells, F channels, A actions, O outcomes.
+Shapes: B batch, N bytes, R rows, C columns, P = R * C cells, L lines, F channels, A actions,
+O outcomes.
 """
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
 from zerofleet.errors import Unsupported
+from zerofleet.games.lines import lines_of
 from zerofleet.nets.network import (
     AuxiliaryBatch,
     Mean,
@@ -27,7 +30,7 @@ from zerofleet.weights.spec import NetworkSpec
 NUM_PLANES = 4
 """Own stones, the opponent's, whether the observer is to move, and ones (which mark the edge)."""
 
-CONNECT4_ROWS, CONNECT4_COLUMNS = 6, 7
+CONNECT4_ROWS, CONNECT4_COLUMNS, CONNECT4_LINE = 6, 7, 4
 
 
 class BoardOptions(NetworkOptions):
@@ -39,6 +42,10 @@ class BoardOptions(NetworkOptions):
     """Every n-th block has global pooling."""
     head_channels: int = Field(32, ge=4, le=1024)
     """Width of the heads."""
+    line_planes: bool = False
+    """Input planes that count the lines through each cell that one side can still complete, by the
+    stones that it has in them. They need not be learnt then; the smaller the network, the larger
+    their part of its cost."""
     use_auxiliary_heads: bool = True
     """Predict the opponent's reply in training. Costs nothing in play."""
 
@@ -55,7 +62,12 @@ class BoardNetwork(Network):
         options = BoardOptions.model_validate(spec.options)
         channels, head_channels = options.channels, options.head_channels
         self.num_rows, self.num_columns = board_shape(spec)
-        self.stem = ConvNorm(NUM_PLANES, channels, 3)
+        self.lines: LinePlanes | None = None
+        num_planes = NUM_PLANES
+        if options.line_planes:
+            self.lines = LinePlanes((self.num_rows, self.num_columns), line_length(spec))
+            num_planes += self.lines.num_planes
+        self.stem = ConvNorm(num_planes, channels, 3)
         self.blocks = nn.Sequential(
             *(
                 Block(channels, pools=number % options.pool_every == 0)
@@ -78,14 +90,17 @@ class BoardNetwork(Network):
         return Output(self.policy(trunk_BFRC), self.outcome(trunk_BFRC), auxiliary)
 
     def planes(self, observations_BN: Tensor) -> Tensor:
-        """[B, 4, R, C], in the dtype of the weights."""
+        """[B, 4, R, C], and the planes of lines behind them; in the dtype of the weights."""
         bytes_BN = observations_BN.to(self.stem.conv.weight.dtype)
         cells_BRC = bytes_BN[:, :-1].reshape(-1, self.num_rows, self.num_columns)
         ones_BRC = torch.ones_like(cells_BRC)
         to_move_BRC = ones_BRC * bytes_BN[:, -1, None, None]
         own_BRC = (cells_BRC == 1).to(cells_BRC.dtype)
         opponents_BRC = (cells_BRC == 2).to(cells_BRC.dtype)
-        return torch.stack([own_BRC, opponents_BRC, to_move_BRC, ones_BRC], dim=1)
+        planes_BFRC = torch.stack([own_BRC, opponents_BRC, to_move_BRC, ones_BRC], dim=1)
+        if self.lines is None:
+            return planes_BFRC
+        return torch.cat([planes_BFRC, self.lines(own_BRC, opponents_BRC)], dim=1)
 
     def auxiliary_losses(self, output: Output, batch: AuxiliaryBatch) -> dict[str, Mean]:
         if "reply" not in output.auxiliary:
@@ -104,6 +119,38 @@ def board_shape(spec: NetworkSpec) -> tuple[int, int]:
     if spec.game == "connect4":
         return CONNECT4_ROWS, CONNECT4_COLUMNS
     raise Unsupported(f"a board network is for gomoku or connect4, not for {spec.game}")
+
+
+def line_length(spec: NetworkSpec) -> int:
+    """How many stones in a line win."""
+    return int(spec.game_options["line"]) if spec.game == "gomoku" else CONNECT4_LINE
+
+
+class LinePlanes(nn.Module):
+    """How many lines through each cell hold 1, 2, ... stones of one side and none of the other.
+
+    One plane per side, the observer's first, and number of stones, from one to one short of a line.
+    """
+
+    def __init__(self, shape: tuple[int, int], length: int) -> None:
+        super().__init__()
+        lines_LK = lines_of(shape, length)
+        is_in_line_LP = np.zeros((len(lines_LK), shape[0] * shape[1]), np.float32)
+        np.put_along_axis(is_in_line_LP, lines_LK, 1, axis=1)
+        self.register_buffer("is_in_line_LP", torch.from_numpy(is_in_line_LP), persistent=False)
+        self.counts = range(1, length)
+        self.num_planes = 2 * len(self.counts)
+
+    def forward(self, own_BRC: Tensor, opponents_BRC: Tensor) -> Tensor:
+        is_in_line_LP = self.is_in_line_LP.to(own_BRC.dtype)
+        own_BL = own_BRC.flatten(1) @ is_in_line_LP.T
+        opponents_BL = opponents_BRC.flatten(1) @ is_in_line_LP.T
+        alone = [own_BL * (opponents_BL == 0), opponents_BL * (own_BL == 0)]
+        has_count_BFL = torch.stack(
+            [stones_BL == count for stones_BL in alone for count in self.counts], dim=1
+        )
+        planes_BFP = has_count_BFL.to(own_BRC.dtype) @ is_in_line_LP
+        return planes_BFP.unflatten(2, own_BRC.shape[1:])
 
 
 class ConvNorm(nn.Module):

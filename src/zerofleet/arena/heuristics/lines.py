@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from zerofleet.arena.player import Player
 from zerofleet.games import Game, Position
+from zerofleet.games.lines import lines_of
 
 OWN_LINE, OTHER_LINE = 2.0, 1.0
 """An own line counts more than an equally full one of the opponent: the player is to move."""
@@ -69,15 +70,3 @@ class LinePlayer(Player):
         empty = (cells_C.reshape(self._shape) == 0).sum(axis=0)
         landing: NDArray[np.int64] = (empty[columns] - 1) * self._shape[1] + columns
         return landing
-
-
-def lines_of(shape: tuple[int, int], length: int) -> NDArray[np.int64]:
-    """The cells of every straight line of this length on a board, [L, length]."""
-    lines = []
-    for row, column in np.ndindex(*shape):
-        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            rows = row + down * np.arange(length)
-            columns = column + right * np.arange(length)
-            if rows[-1] < shape[0] and 0 <= columns[-1] < shape[1]:
-                lines.append(rows * shape[1] + columns)
-    return np.array(lines)
