@@ -1,12 +1,14 @@
-"""Backgammon: what the shipped weights believe of bear-offs that the tables know.
+"""Backgammon: what the shipped weights and the one-sided estimate say of bear-offs that are known.
 
     zerofleet bench solve backgammon --positions 4000
 
 Positions have one to six checkers a side, at random on the six points, before a roll. The error is
-of the expected reward: of the network's value, and of the one-sided estimate as the baseline.
+of the expected reward: of the network's value, and of the one-sided estimate as the baseline. Of
+all positions of the two-sided table: the error of the one-sided estimate, as a probability to win.
 """
 
 import argparse
+import itertools
 import shlex
 import sys
 from pathlib import Path
@@ -21,12 +23,38 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from recording import record
 
 
-def random_bearoff(game, random):
+def bearoff(game, mine, theirs):
+    """The player about to roll has checkers on the points `mine`, each side counting itself."""
     points = [0] * 24
-    for side, sign in ((range(6), 1), (range(18, 24), -1)):
-        for _ in range(random.randint(1, 6)):
-            points[random.choice(side)] += sign
+    for point in mine:
+        points[point - 1] += 1
+    for point in theirs:
+        points[24 - point] -= 1
     return game.from_describe({"points": points, "bar": [0, 0], "dice": [], "player": 0})
+
+
+def random_bearoff(game, random):
+    return bearoff(
+        game, *([random.randint(1, 6) for _ in range(random.randint(1, 6))] for _ in range(2))
+    )
+
+
+def all_bearoffs(game):
+    """All positions of the two-sided table."""
+    homes = [
+        points
+        for checkers in range(1, 7)
+        for points in itertools.combinations_with_replacement(range(1, 7), checkers)
+    ]
+    return (bearoff(game, *sides) for sides in itertools.product(homes, repeat=2))
+
+
+def errors_of_estimate(positions):
+    """As a probability to win."""
+    win = slice(0, 3)
+    pairs = ((zf.solve.bearoff_win_estimate(p), sum(zf.solve.value(p)[win])) for p in positions)
+    estimated, exact = np.array(list(pairs)).T
+    return {"positions": len(exact), **errors_of(estimated, exact)}
 
 
 def errors_of(values, exact):
@@ -60,10 +88,12 @@ def main():
         "one_sided_estimate": errors_of(estimated, exact),
     }
     found["network_over_estimate"] = found["network"]["mean"] / found["one_sided_estimate"]["mean"]
+    found["one_sided_estimate_of_all"] = errors_of_estimate(all_bearoffs(game))
     for name, figures in found.items():
         print(f"{name}: {figures}")
     if not arguments.no_record:
-        record("backgammon-bearoff", shlex.join(sys.argv), found)
+        command = shlex.join(["zerofleet", "bench", "solve", "backgammon", *sys.argv[1:]])
+        record("backgammon-bearoff", command, found)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@
     zerofleet bench solve beastybar decisions --games 100
     zerofleet bench solve beastybar match prove,solver prove --games 2000
     zerofleet bench solve beastybar match prove,solver prove --evaluator best
+    zerofleet bench solve beastybar match prove,solver prove --sims 200 340
 
 `times` compares the solver with plain full search, and counts how many endings a stored table would
 know. `decisions` judges the shipped weights in the endings of their own games, which their policy
 plays: by how much a decision lowers the exact value. `match` plays one kind of search against
-another at equal simulations, same deals, seats swapped. A search is `prove`, `prove,solver`, or
-`bare`: without proofs. Times are of the process's CPUs.
+another, same deals, seats swapped, at equal simulations or with a number for each. A search is
+`prove`, `prove,solver`, or `bare`: without proofs. Times are of the process's CPUs.
 """
 
 import argparse
@@ -191,7 +192,10 @@ def shipped(game, device):
 def measure_match(arguments):
     game = zf.games.get("beastybar")
     evaluator = "playout" if arguments.evaluator == "playout" else shipped(game, arguments.device)
-    first, second = (Side(name, evaluator, arguments.sims) for name in arguments.sides)
+    sims = arguments.sims if len(arguments.sims) == 2 else 2 * arguments.sims
+    first, second = (
+        Side(name, evaluator, each) for name, each in zip(arguments.sides, sims, strict=True)
+    )
     scores = []
     for at, count in batches(arguments.games, arguments.at_once):
         seats = [((first, second), (second, first))[i % 2] for i in range(count)]
@@ -203,7 +207,7 @@ def measure_match(arguments):
         print(f"{2 * len(scores)} games: {100 * mean:.2f} % ± {100 * half:.2f}", flush=True)
     return {
         "evaluator": arguments.evaluator,
-        "sims": arguments.sims,
+        "sims": sims,
         "games": 2 * len(scores),
         "sides": arguments.sides,
         "score_of_first": round(mean, 4),
@@ -266,22 +270,26 @@ def measure_decisions(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--no-record", action="store_true")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    times = verbs.add_parser("times")
+    times, match, decisions = (verbs.add_parser(each) for each in ("times", "match", "decisions"))
     times.add_argument("--games", type=int, default=2000)
     times.add_argument("--plain", type=int, default=20, help="endings that plain search plays out")
-    match = verbs.add_parser("match")
     match.add_argument("sides", nargs=2, choices=SEARCHES)
     match.add_argument("--evaluator", choices=["playout", "best"], default="playout")
-    decisions = verbs.add_parser("decisions")
+    match.add_argument("--sims", type=int, nargs="+", default=[200], help="of both, or of each")
+    decisions.add_argument("--sims", type=int, default=200)
     for each in (match, decisions):
         each.add_argument("--games", type=int, default=1000)
-        each.add_argument("--sims", type=int, default=200)
         each.add_argument("--at-once", type=int, default=500)
+        each.add_argument("--device", default="auto")
+    for each in (times, match, decisions):
+        each.add_argument("--no-record", action="store_true")
     arguments = parser.parse_args()
+    if arguments.verb == "match" and len(arguments.sims) > 2:
+        match.error("--sims takes one number, or one for each side")
     measure = {"times": measure_times, "match": measure_match, "decisions": measure_decisions}
     found = measure[arguments.verb](arguments)
     print(found)

@@ -1,4 +1,4 @@
-"""bench/solve: which moves count as found and as lost, by hand."""
+"""bench/solve: which moves count as found and as lost, and which positions are asked, by hand."""
 
 import importlib
 import sys
@@ -49,3 +49,30 @@ def test_a_network_is_judged_by_value_and_move(errs: bool, monkeypatch: pytest.M
     assert (found["positions"], found["decisions_that_matter"]) == (2, 2)
     assert found["error"] == (2 if errs else 0)
     assert found["share_that_lose"] == (1 if errs else 0)
+
+
+@pytest.mark.parametrize(("mine", "theirs", "wins"), [([6], [1], 27 / 36), ([1], [6], 1)])
+def test_a_bear_off_is_that_of_the_player_about_to_roll(
+    mine: list[int], theirs: list[int], wins: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """27 of 36 rolls bear off a checker on the six point; any roll does from the ace point."""
+    monkeypatch.setattr(sys, "path", [str(SOLVE), *sys.path])
+    bearoff = importlib.import_module("backgammon").bearoff
+    position = bearoff(zf.games.get("backgammon"), mine, theirs)
+    assert zf.solve.value(position) == pytest.approx([0, 0, wins, 1 - wins, 0, 0])
+
+
+def test_each_side_of_a_match_in_beasty_bar_has_its_simulations(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(SOLVE), *sys.path])
+    main = importlib.import_module("beastybar").main
+    command = ["beastybar", "match", "prove", "bare", "--games", "4", "--no-record", "--sims"]
+    for given, sims in ((["1"], "[1, 1]"), (["1", "2"], "[1, 2]")):
+        monkeypatch.setattr(sys, "argv", [*command, *given])
+        main()
+        assert f"'sims': {sims}" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", [*command, "1", "2", "3"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "one for each side" in capsys.readouterr().err

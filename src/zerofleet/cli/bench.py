@@ -33,8 +33,9 @@ def bench(
 
     solve: the solvers; solve gomoku: positions solved within 0.1, 1 and 10 s; solve forced_wins:
     those of Gomoku that the shipped weights find by search alone; solve beastybar: endings; solve
-    backgammon: the shipped weights on solved bear-offs; solve connect4: networks on solved
-    positions; solve targets: what replay.use_solved_values changes in a run's value targets.
+    backgammon: the shipped weights and the one-sided estimate on solved bear-offs; solve connect4:
+    times of the solver, networks on solved positions; solve targets: what
+    replay.use_solved_values changes in a run's value targets.
 
     train: where the time of a training run goes, for each game.
 
