@@ -132,6 +132,8 @@ class LinePlanes(nn.Module):
     One plane per side, the observer's first, and number of stones, from one to one short of a line.
     """
 
+    is_in_line_LP: Tensor
+
     def __init__(self, shape: tuple[int, int], length: int) -> None:
         super().__init__()
         lines_LK = lines_of(shape, length)
@@ -150,7 +152,7 @@ class LinePlanes(nn.Module):
             [stones_BL == count for stones_BL in alone for count in self.counts], dim=1
         )
         planes_BFP = has_count_BFL.to(own_BRC.dtype) @ is_in_line_LP
-        return planes_BFP.unflatten(2, own_BRC.shape[1:])
+        return planes_BFP.reshape(-1, self.num_planes, *own_BRC.shape[1:])
 
 
 class ConvNorm(nn.Module):
