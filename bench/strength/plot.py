@@ -13,8 +13,9 @@ import json
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter, ScalarFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter, ScalarFormatter
 from page import page_text
 from plan import PLANS
 from series import curves
@@ -55,7 +56,8 @@ def newest_results(folder):
 
 
 def draw(result, path):
-    """Strength over minutes of training, each series named at its end, marks as dotted lines."""
+    """Strength over minutes of training, and the games until then at the top; each series named at
+    its end, marks as dotted lines."""
     plan = PLANS[result["variant"]]
     figure = Figure(figsize=(7.5, 4), layout="constrained")
     figure.patch.set_alpha(0)
@@ -64,6 +66,7 @@ def draw(result, path):
     longest = result["run"]["minutes"]
     axes.set_xlim(0, longest)
     axes.set_xlabel("minutes of training")
+    add_games_axis(axes, result)
     ends = []
     for colour, (name, points) in zip(
         itertools.cycle(COLOURS), curves(result).items(), strict=False
@@ -95,6 +98,28 @@ def bare_axes(figure):
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(GREY)
     return axes
+
+
+def add_games_axis(axes, result):
+    """The games of the run at each minute, at the top."""
+    run = result["run"]
+    known = {(each["minutes"], each["run_games"]) for each in result["measured"]}
+    known |= {(0, 0), (run["minutes"], run["run_games"])}
+    minutes, games = np.array(sorted(known)).T
+    top = axes.secondary_xaxis(
+        "top",
+        functions=(
+            lambda at: np.interp(at, minutes, games),
+            lambda at: np.interp(at, games, minutes),
+        ),
+    )
+    top.set_xlabel("games")
+    # Not beyond the end of the run, where the number of games is not known.
+    top.set_xticks([tick for tick in MaxNLocator(6).tick_values(0, games[-1]) if tick <= games[-1]])
+    top.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    top.tick_params(colors=GREY)
+    top.xaxis.label.set_color(GREY)
+    top.spines["top"].set_color(GREY)
 
 
 def set_scale(axes, plan):

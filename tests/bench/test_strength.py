@@ -99,7 +99,8 @@ def test_a_result_of_an_earlier_version_is_resumed(runs: Path, tmp_path: Path) -
 
 def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path: Path) -> None:
     def match(step: int, opponent: str, score: float, low: float) -> dict[str, object]:
-        values = {"score": score, "low": low, "high": 1.0, "minutes": step / 100, "count": 40}
+        values = {"score": score, "low": low, "high": 1.0, "count": 40}
+        values |= {"minutes": step / 100, "run_games": 9000 * step // 800}
         return {"kind": "match", "step": step, "how": "sims=9", "opponent": opponent, **values}
 
     result = {
@@ -125,13 +126,15 @@ def test_a_page_says_what_passed_its_mark_and_the_newest_result_counts(tmp_path:
     verdicts = [row.split("|")[-2].strip() for row in rows]
     assert verdicts == ["passed", "missed", "passed", "missed"]
     assert "sims=9 of step 400 (half time)" in rows[3]
-    picture = ElementTree.parse(tmp_path / "docs" / "strength" / "beastybar.svg")
-    assert picture.getroot().tag.endswith("svg")
+    picture = (tmp_path / "docs" / "strength" / "beastybar.svg").read_text()
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
+    assert all(f"<!-- {label} -->" in picture for label in ("minutes of training", "8", "9 k"))
 
 
 def test_a_goal_stands_beside_its_mark_and_weights_of_another_run_have_rows(tmp_path: Path) -> None:
     def judged(step: int, error: float) -> dict[str, object]:
-        values = {"error": error, "low": error - 1, "high": error + 1, "minutes": step / 100}
+        values = {"error": error, "low": error - 1, "high": error + 1}
+        values |= {"minutes": step / 100, "run_games": 9000 * step // 800}
         return {
             "kind": "judge",
             "step": step,
