@@ -119,6 +119,7 @@ def test_a_value_is_the_distribution_over_outcomes_for_the_player_to_move() -> N
     game = zf.games.get("connect4")
     assert zf.solve.value(game.from_text("334455")) == [1, 0, 0]
     assert zf.solve.value(game.from_text("33445")) == [0, 0, 1]
+    assert zf.solve.value(game.from_text("42153276671172")) == [0, 1, 0]
     assert zf.solve.value(zf.games.get("gomoku", size=9).new_position()) is None
     with pytest.raises(IllegalAction, match="the game is over"):
         zf.solve.value(game.from_text("1212121"))

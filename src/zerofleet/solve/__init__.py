@@ -1,6 +1,6 @@
 """Exact solvers: game-theoretic values of positions.
 
-zf.solve.value(zf.games.get("connect4").from_text("44444222"))   # [0.0, 1.0, 0.0]: a draw
+zf.solve.value(zf.games.get("connect4").from_text("42153276671172"))   # [0.0, 1.0, 0.0]: a draw
 """
 
 from zerofleet._core import BeastyBarSolver, Connect4Solver, GomokuSolver
