@@ -1,13 +1,11 @@
-"""zerofleet cloud and sweep on the command line."""
+"""zerofleet cloud on the command line."""
 
 import json
 from pathlib import Path
 
 import pytest
 from command_line import Ran, ran_in
-from tiny_runs import TINY_RUN
 
-from zerofleet.cli.sweep import combinations
 from zerofleet.errors import BadText
 
 UP = ["cloud", "up", "test", "--run", "c4", "--hours", "4", "--notify", "a@example.org"]
@@ -58,7 +56,6 @@ def test_a_plan_has_its_price_and_needs_no_account(
         (["cloud", "down", "--run", "c4", "--yes", "c5"], "--yes c5 is not the run, c4"),
         (["cloud", "cost"], "name the work"),
         (["cloud", "cost", "--work", "chess/fast", "--steps", "1"], "no rate was measured"),
-        (["sweep", "connect4", "--vary", "search.c_puct=1,2"], "say when a run stops"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(
@@ -99,48 +96,3 @@ def test_costs_are_compared_and_multiplied_by_runs(capsys: pytest.CaptureFixture
     month = Ran(capsys, "cloud", "cost", "--around-the-clock", "--orphaned-gib", "500").output
     assert "$79.20 a month" in month
     assert "500 GiB of orphaned disks: $40.00 a month" in month
-
-
-# ---- sweep
-
-
-def test_a_sweep_has_all_combinations_and_begins_with_the_first_values() -> None:
-    assert combinations(["a.b=1,2", "c.d=x,y"]) == [
-        ("a.b=1", "c.d=x"),
-        ("a.b=1", "c.d=y"),
-        ("a.b=2", "c.d=x"),
-        ("a.b=2", "c.d=y"),
-    ]
-    for wrong in ("a.b", "a.b=1", "a.b=1,", "a.b=1,1", "=1,2"):
-        with pytest.raises(BadText, match="--vary"):
-            combinations([wrong])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["embedded", "fleet"])
-def test_a_sweep_trains_each_run_once_and_judges_it_by_gate(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("REDIS_URL", raising=False)
-    sweep = ["sweep", "tictactoe", "--preset", "fast", "--name", "s", "--steps", "30"]
-    sweep += [part for each in TINY_RUN[1:] for part in ("--set", each)]
-    sweep += ["--vary", "search.num_simulations=2,8", "--player", "sims=8", "--max-games", "40"]
-    sweep += ["--output", str(tmp_path / "out.json")] + (["--fleet"] if kind == "fleet" else [])
-    runs = {"ZEROFLEET_RUNS": str(tmp_path / "runs")}
-    first = ran_in(tmp_path, *sweep, **runs)
-    assert first.returncode == 0, first.stderr
-    baseline, other = json.loads((tmp_path / "out.json").read_text())
-    assert "verdict" not in baseline
-    assert other["verdict"] in ("accepted", "rejected", "undecided")
-    assert "run:s-1,sims=8 against run:s-0,sims=8" in other["text"]
-    weights = {
-        path: path.read_bytes() for path in (tmp_path / "runs").glob("*/weights/*.safetensors")
-    }
-    assert len(weights) > 2
-    again = ran_in(tmp_path, *sweep, **runs)
-    assert again.returncode == 0, again.stderr
-    assert json.loads((tmp_path / "out.json").read_text())[1]["text"] == other["text"]
-    after = {
-        path: path.read_bytes() for path in (tmp_path / "runs").glob("*/weights/*.safetensors")
-    }
-    assert after == weights  # nothing was trained again

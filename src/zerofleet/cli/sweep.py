@@ -6,15 +6,17 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from zerofleet import plugins
 from zerofleet.arena import GateResult, Hypotheses
 from zerofleet.arena import gate as play_gate
-from zerofleet.cli.arguments import GameOptions, NumThreads, Seed, refuse_unwritable
+from zerofleet.arena.players import SearchText
+from zerofleet.cli.arguments import GameOptions, NumThreads, Seed, option_values, refuse_unwritable
 from zerofleet.cli.output import print_table
 from zerofleet.cli.progress import games_progress
 from zerofleet.cli.train_arguments import (
@@ -25,10 +27,14 @@ from zerofleet.cli.train_arguments import (
     Settings,
     Steps,
     TrainedGame,
+    override_of,
 )
+from zerofleet.config import Config, differences, load, read
+from zerofleet.config import override_of as parsed
 from zerofleet.errors import BadText, Inconsistent
+from zerofleet.fleet.machine import preset_here
 from zerofleet.printing import say
-from zerofleet.runs.folder import check_name, find
+from zerofleet.runs.folder import check_name, find, run_names
 from zerofleet.runs.game import default_name
 
 
@@ -90,33 +96,40 @@ def sweep(
 
     Each combination is an ordinary run with the same stop; each is then tested against the first
     (SPRT). The same command continues a sweep that was interrupted: finished runs are not trained
-    again. `zerofleet cloud cost --runs N` estimates the price of one on rented machines.
+    again, unless the stop is later now. `zerofleet cloud cost --runs N` estimates the price of one
+    on rented machines.
 
     Example: zerofleet sweep connect4 --preset fast --steps 300 --vary search.num_simulations=16,32
     """
     refuse_unwritable(output)
     if steps is None and num_games is None:
         raise BadText("say when a run stops, the same for all: --steps N, --games N or both")
+    hypotheses = Hypotheses(elo0, elo1)
     stem = check_name(name or default_name(game, "sweep"))
     variants = [
         Variant(f"{stem}-{number}", combination)
         for number, combination in enumerate(combinations(vary))
     ]
-    common = [part for each in settings or [] for part in ("--set", each)]
-    common += [part for each in option or [] for part in ("--option", each)]
-    for flag, value in (
-        ("--preset", preset),
-        ("--steps", steps),
-        ("--games", num_games),
-        ("--device", device),
-        ("--seed", seed),
-    ):
-        common += [] if value is None else [flag, str(value)]
+    SearchText.of(player_of(variants[0], player))
+    given = {"stop.steps": steps, "stop.games": num_games, "run.device": device, "run.seed": seed}
+    options = [override_of(each, value) for each, value in given.items() if value is not None]
+    overrides = [*map(parsed, settings or []), *options]
+    if preset is None:
+        preset, machine = preset_here(game, overrides)
+        say(f"no preset given: using {preset}, which fits {machine}")
+    for variant in variants:
+        varied = [replace(parsed(each), source=f"--vary {each}") for each in variant.settings]
+        config = load(game, preset, None, [*overrides, *varied], option_values(option))
+        refuse_what_cannot_train(variant.run, config, fleet)
+    common = ["--preset", preset]
+    common += [part for each in options for part in each.source.split()]  # such as --steps 300
+    for flag, values in (("--set", settings), ("--option", option), ("--plugin", plugins.loaded())):
+        common += [part for each in values or [] for part in (flag, each)]
     say(f"{len(variants)} runs: {', '.join(each.run for each in variants)}", flush=True)
     for number, variant in enumerate(variants, start=1):
         say(f"{number} of {len(variants)}: {variant.run}: {variant}", flush=True)
         train_variant(game, variant, common, fleet)
-    results = [None, *gates(variants, player, elo0, elo1, max_games, gate_seed, num_threads)]
+    results = [None, *gates(variants, player, hypotheses, max_games, gate_seed, num_threads)]
     print_results(variants, results)
     if output is not None:
         found = [result_of(each, result) for each, result in zip(variants, results, strict=True)]
@@ -138,6 +151,29 @@ def combinations(vary: Sequence[str]) -> list[tuple[str, ...]]:
             raise BadText(f"--vary {text} names a value twice")
         choices.append([f"{setting}={value}" for value in listed])
     return list(itertools.product(*choices))
+
+
+def player_of(variant: Variant, settings: str) -> str:
+    """The text of the player that a gate asks."""
+    return f"run:{variant.run},{settings}" if settings else f"run:{variant.run}"
+
+
+def refuse_what_cannot_train(run: str, config: Config, fleet: bool) -> None:
+    """Raises for a run that would fail, or that is there with other settings: a sweep must not
+    train for hours before it says so, nor compare runs by settings that they do not have."""
+    if fleet:
+        # Imported here: it loads redis and torch.
+        from zerofleet.fleet.trainer_role import refuse_embedded_only
+
+        refuse_embedded_only(config)
+    if run not in run_names():
+        return
+    for name, (old, new) in differences(read(find(run).config_path), config).items():
+        if not name.startswith("stop."):  # a sweep may go on to a later stop
+            raise Inconsistent(
+                f"run {run} exists with {name}={old}, and this sweep has {new}; choose another "
+                "--name"
+            )
 
 
 def train_variant(game: str, variant: Variant, common: Sequence[str], fleet: bool) -> None:
@@ -163,19 +199,16 @@ def train_variant(game: str, variant: Variant, common: Sequence[str], fleet: boo
 def gates(
     variants: Sequence[Variant],
     player: str,
-    elo0: float,
-    elo1: float,
+    hypotheses: Hypotheses,
     max_games: int,
     seed: int,
     num_threads: int | None,
 ) -> Iterator[GateResult]:
     """Every variant but the first against the first."""
-    more = f",{player}" if player else ""
-    baseline = f"run:{variants[0].run}{more}"
+    baseline = player_of(variants[0], player)
     game = find(variants[0].run).game()
-    hypotheses = Hypotheses(elo0, elo1)
     for variant in variants[1:]:
-        first = f"run:{variant.run}{more}"
+        first = player_of(variant, player)
         with games_progress() as show:
 
             def show_test(num_games: int, ratio: float, first: str = first) -> None:

@@ -72,13 +72,18 @@ def name_and_preset(
         return run or default_name(game, preset), preset
     if run in run_names():
         return run, None
-    preset_names(game)  # rejects an unknown game before torch is loaded
-    given = [override_of(each) for each in overrides]
-    devices = [str(each.value) for each in given if each.place == ("run", "device")]
-    machine = this_machine(*devices[-1:])
-    preset = fitting_preset(machine)
+    preset, machine = preset_here(game, overrides)
     name = run or default_name(game, preset)
     if name in run_names():
         return name, None
     say(f"no preset given: using {preset}, which fits {machine}")
     return name, preset
+
+
+def preset_here(game: str, overrides: Sequence[str | Override]) -> tuple[str, Machine]:
+    """The preset that fits this machine, or the device that the overrides name."""
+    preset_names(game)  # rejects an unknown game before torch is loaded
+    given = [override_of(each) for each in overrides]
+    devices = [str(each.value) for each in given if each.place == ("run", "device")]
+    machine = this_machine(*devices[-1:])
+    return fitting_preset(machine), machine
