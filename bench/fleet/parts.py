@@ -134,10 +134,10 @@ class Bench:
         with closing(self.address.client()) as client:
             wait_for(lambda: answers(client), "Redis")
 
-    def role(self, name, *arguments, link=None):
+    def role(self, name, *arguments, link=None, environment=None):
         """Starts a verb of zerofleet, behind a link if one is given; again under the same name,
         once that was ended."""
-        command, environment = own_command(*arguments), self.environment
+        command, environment = own_command(*arguments), self.environment | (environment or {})
         if link is not None:
             command = [*link.prefix, *command]
             environment = environment | {"REDIS_URL": self._url(link.host, link.port)}

@@ -1,0 +1,103 @@
+"""Two sides of a comparison in alternate legs, on the same cores.
+
+    with Side(bench) as own, Side(bench) as other:
+        own.role("a", "worker", "--run", RUN)
+        ...
+        for block in blocks({"own": own, "other": other}, seconds, end_s):
+            for name, side in block:
+                with side.running() as leg:
+                    time.sleep(seconds)
+
+Both are there all the time, and a side's processes are stopped (SIGSTOP) except in its legs: no leg
+pays for a start, so that there are many of them. A block has a leg of each; every other block has
+them in reverse order.
+"""
+
+import math
+import os
+import signal
+import statistics
+import sys
+import time
+from contextlib import contextmanager
+
+from zerofleet.arena.two_samples import t_quantile
+from zerofleet.cores import cpu_ticks
+
+
+class Side:
+    """Processes that are stopped except in its legs, and end with the block."""
+
+    def __init__(self, bench):
+        self._bench = bench
+        self._roles = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *fault):
+        for role in self._roles:
+            role.kill()
+
+    def role(self, name, *arguments, **more):
+        """Runs until `stop`."""
+        self._roles.append(self._bench.role(name, *arguments, **more))
+
+    def stop(self):
+        for role in self._roles:
+            role.signal(signal.SIGSTOP)
+
+    @contextmanager
+    def running(self):
+        """What other programs used meanwhile."""
+        others = OtherPrograms(self._bench)
+        for role in self._roles:
+            role.signal(signal.SIGCONT)
+        yield others
+        self.stop()
+        others.end()
+        self.refuse_ended()
+
+    def refuse_ended(self):
+        for role in self._roles:
+            if role.exit_status is not None:
+                sys.exit(f"a role has ended\n{role.output.read_text()[-2000:]}")
+
+
+class OtherPrograms:
+    """How many cores programs other than those of a benchmark use."""
+
+    def __init__(self, bench):
+        self._bench = bench
+        self._start = time.monotonic(), self._others_s()
+        self.cores = 0.0
+        """The mean from its making to its end."""
+
+    def end(self):
+        start_s, others_s = self._start
+        self.cores = (self._others_s() - others_s) / (time.monotonic() - start_s)
+
+    def _others_s(self):
+        busy, _ = cpu_ticks()
+        own_s = time.process_time() + sum(map(self._bench.usage.cpu_s, self._bench.usage.names()))
+        return busy / os.sysconf("SC_CLK_TCK") - own_s
+
+
+def blocks(sides, seconds, end_s):
+    """Names and sides of each next block, as long as it fits before the end."""
+    number = 0
+    while time.monotonic() + len(sides) * seconds <= end_s:
+        yield reversed(sides.items()) if number % 2 else sides.items()
+        number += 1
+
+
+def ratio_of_pairs(above, below):
+    """The geometric mean of the ratios of blocks, its 95 % interval by Student over them, and the
+    ratios. A machine that becomes slower from block to block does not widen the interval."""
+    ratios = [over / under for over, under in zip(above, below, strict=True)]
+    if len(ratios) < 2:
+        sys.exit(f"{len(ratios)} blocks of legs: an interval needs two; use a larger --minutes")
+    logs = [math.log(each) for each in ratios]
+    mean = statistics.mean(logs)
+    half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.exp(mean), [math.exp(mean - half), math.exp(mean + half)], ratios
