@@ -50,7 +50,8 @@ def first_fault(error: ValidationError) -> str:
     """The first error that pydantic reports, in one line."""
     fault = error.errors(include_url=False)[0]
     where = ".".join(map(str, fault["loc"]))
-    return f"{where}: {fault['msg']}" if where else fault["msg"]
+    what = fault["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
 
 
 __all__ = [

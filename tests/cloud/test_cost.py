@@ -10,6 +10,7 @@ import pytest
 import yaml
 from cloud_accounts import plan_of
 
+from zerofleet.cli.cloud_cost import plan_in
 from zerofleet.cloud.cost import (
     STARTUP_HOURS,
     Rates,
@@ -23,7 +24,7 @@ from zerofleet.cloud.cost import (
 )
 from zerofleet.cloud.plan import Plan
 from zerofleet.cloud.prices import HOURS_PER_MONTH, Prices
-from zerofleet.errors import BadText, Unsupported
+from zerofleet.errors import BadText, Inconsistent, Unsupported
 
 PROJECT = Path(__file__).parents[2]
 PUBLISHED = yaml.safe_load((PROJECT / "tests" / "oracles" / "published_plans.yaml").read_text())
@@ -151,6 +152,7 @@ def test_rates_of_cores_count_workers_and_trainer() -> None:
     found = estimate(plan_of("test"), TODAY, rate, Work.of(rate, games=1e6))
     playing = 2 + 4  # vCPUs of the worker and of the trainer
     assert found.search_hours == pytest.approx(1e6 / (rate.games_per_s * playing) / 3600)
+    assert found.basis == "none"  # no GPU's speed is among the figures
 
 
 def test_gpus_are_compared_by_the_price_of_the_same_work() -> None:
@@ -164,6 +166,19 @@ def test_gpus_are_compared_by_the_price_of_the_same_work() -> None:
     assert by_type["p5en.48xlarge"].basis == "measured"
     assert by_type["p5.48xlarge"].basis == "stated"
     assert all(offer.estimate.hours > STARTUP_HOURS for offer in offers)
+
+
+def test_prices_of_another_region_are_no_prices_of_a_plan(tmp_path: Path) -> None:
+    with pytest.raises(Inconsistent, match="prices are those of us-east-1"):
+        plan_of("test", region="eu-west-1").priced(TODAY)
+    abroad = TODAY.model_copy(update={"region": "eu-west-1"})
+    rate = Rates.read().rate("beastybar/published_run")
+    assert compare_gpus(abroad, rate, Work.of(rate, games=1e5))
+    assert estimate(plan_in("test", abroad), abroad, rate, Work.of(rate, games=1e5)).usd > 0
+    own = tmp_path / "own.yaml"
+    own.write_text("region: us-east-1\n" + SIZE.read_text())
+    with pytest.raises(Inconsistent, match="prices are those of eu-west-1"):
+        estimate(plan_in(str(own), abroad), abroad, rate, Work.of(rate, games=1e5))
 
 
 def test_egress_and_orphaned_disks_are_priced() -> None:
@@ -204,6 +219,7 @@ def test_old_prices_say_how_old_they_are() -> None:
         ({"notify": "nobody"}, "not a mail address"),
         ({"hours": 0}, "hours"),
         ({"colour": "red"}, "colour"),
+        ({"storage_gb": float("inf")}, "storage_gb"),
     ],
 )
 def test_a_plan_that_cannot_work_is_refused(given: dict[str, Any], fault: str) -> None:

@@ -16,8 +16,9 @@ from zerofleet.cloud.cost import (
     estimate,
     orphaned_disks_usd_per_month,
 )
-from zerofleet.cloud.plan import read_plan, size_names
+from zerofleet.cloud.plan import Plan, read_plan, size_names
 from zerofleet.cloud.prices import HOURS_PER_MONTH, Prices
+from zerofleet.errors import BadText
 from zerofleet.printing import say
 
 PriceFile = Annotated[
@@ -78,6 +79,8 @@ def cost(
         monthly[f"{orphaned_gib:g} GiB of orphaned disks"] = orphaned_disks_usd_per_month(
             listed, orphaned_gib
         )
+    if gpus and sizes:
+        raise BadText(f"--gpus compares machines, so it takes no size; got {', '.join(sizes)}")
     rows = []
     if games is not None or steps is not None or not monthly:
         rate = Rates.read().rate(work)
@@ -89,7 +92,7 @@ def cost(
             }
         else:
             found = {
-                size: estimate(read_plan(size, run="estimate"), listed, rate, wanted)
+                size: estimate(plan_in(size, listed), listed, rate, wanted)
                 for size in sizes or size_names()
             }
         rows = [
@@ -129,3 +132,9 @@ def cost(
     for what, usd in monthly.items():
         say(f"{what}: ${usd:,.2f} a month of {HOURS_PER_MONTH} h")
     say(listed.age_note())
+
+
+def plan_in(size: str, prices: Prices) -> Plan:
+    """A size in the region of the prices; a file's region stays, and may be refused."""
+    region = prices.region if size in size_names() else None
+    return read_plan(size, run="estimate", region=region)

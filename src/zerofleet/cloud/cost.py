@@ -9,6 +9,7 @@ A rate was measured on one device; other GPUs count by their speed against it, m
 as the prices say. Machines that start, and an imperfect overlap, come on top: see STARTUP_HOURS.
 """
 
+import math
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -87,7 +88,14 @@ class Work:
             games = (steps or 0) * rate.games_per_step
         if steps is None:
             steps = games / rate.games_per_step
-        return Work(games, steps)
+        return Work(positive("games", games), positive("steps", steps))
+
+
+def positive(what: str, value: float) -> float:
+    """The value; BadText unless it is a number above 0."""
+    if not 0 < value < math.inf:
+        raise BadText(f"{what} must be a number above 0, got {value:g}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ class Estimate:
     work_hours: float
     usd: float
     basis: str
-    """Whether the GPUs' speeds are measured or stated."""
+    """Whether the GPUs' speeds are measured or stated; none if the rates are those of cores."""
 
     @property
     def hours(self) -> float:
@@ -120,7 +128,7 @@ def estimate(plan: Plan, prices: Prices, rate: Rate, work: Work) -> Estimate:
     """How long the work takes on the plan's machines, and what they cost meanwhile."""
     if rate.device == CORES:
         stages = _on_cores(plan, prices, rate, work)
-        basis = "measured"
+        basis = "none"
         work_hours = max(stages)
     else:
         stages = _on_gpus(plan, prices, rate, work)
@@ -194,7 +202,8 @@ def compare_gpus(prices: Prices, rate: Rate, work: Work) -> list[GpuOffer]:
     for name, kind in prices.instances.items():
         if not kind.gpus or kind.gpu not in prices.gpus:
             continue
-        plan = Plan.model_validate({"run": "offer", "trainer": {"type": name}})
+        only = {"run": "offer", "region": prices.region, "trainer": {"type": name}}
+        plan = Plan.model_validate(only)
         offers.append(GpuOffer(name, kind, estimate(plan, prices, rate, work)))
     return sorted(offers, key=lambda offer: offer.estimate.usd)
 
@@ -210,12 +219,12 @@ def around_the_clock_usd(prices: Prices, *hosted: str) -> float:
 
 def orphaned_disks_usd_per_month(prices: Prices, size_gib: float) -> float:
     """Disks that outlive their machines."""
-    return size_gib * prices.other.disk_usd_per_gb_month
+    return positive("GiB of disks", size_gib) * prices.other.disk_usd_per_gb_month
 
 
 def egress_usd(prices: Prices, size_gb: float) -> float:
     """What leaves the provider's network in a month, beyond what is free."""
-    paid_gb = max(0.0, size_gb - prices.other.egress_free_gb_per_month)
+    paid_gb = max(0.0, positive("GB of egress", size_gb) - prices.other.egress_free_gb_per_month)
     return paid_gb * prices.other.egress_usd_per_gb
 
 

@@ -82,11 +82,6 @@ def up(
     budget = priced.refuse_over_budget()
     if not plan.notify:
         raise BadText("--notify ADDRESS is missing: who gets the budget's alarm?")
-    if prices.region != plan.region:
-        raise Inconsistent(
-            f"the prices are those of {prices.region}, and the plan is in {plan.region}; name "
-            "prices of that region with --prices"
-        )
     report("budget")
     number = account.identity()
     report("account")

@@ -19,7 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from zerofleet.cloud.prices import HOURS_PER_MONTH, Prices
-from zerofleet.errors import BadText, Unsupported, first_fault
+from zerofleet.errors import BadText, Inconsistent, Unsupported, first_fault
 
 Role = Literal["worker", "inference", "trainer"]
 MAX_HOURS = 24 * 31
@@ -29,7 +29,7 @@ RUN_NAME = re.compile(r"[a-z][a-z0-9-]{0,29}")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Machines(_Part):
@@ -142,6 +142,12 @@ class Plan(_Part):
         return len(self.machines()) + 1 + (2 if self.inference else 0)
 
     def priced(self, prices: Prices) -> "PricedPlan":
+        """Refuses prices of another region."""
+        if prices.region != self.region:
+            raise Inconsistent(
+                f"the prices are those of {prices.region}, and the plan is in {self.region}; name "
+                "prices of that region with --prices"
+            )
         return PricedPlan(self, tuple(_lines(self, prices)))
 
 
@@ -243,6 +249,7 @@ def size_names() -> list[str]:
 
 def read_plan(size: str, **given: Any) -> Plan:
     """The plan of a size, or of a YAML file, with what is given on top; None is not given."""
+    given = {name: value for name, value in given.items() if value is not None}
     if size in size_names():
         path = Path(str(files("zerofleet.cloud") / "sizes" / f"{size}.yaml"))
     elif size.endswith((".yaml", ".yml")):
@@ -257,11 +264,12 @@ def read_plan(size: str, **given: Any) -> Plan:
         raise BadText(f"{path}: not YAML: {error}") from None
     if not isinstance(settings, dict):
         raise BadText(f"{path} must be settings of a plan, such as trainer: {{type: g6e.xlarge}}")
-    settings |= {name: value for name, value in given.items() if value is not None}
     try:
-        return Plan.model_validate(settings)
+        return Plan.model_validate(settings | given)
     except ValidationError as error:
-        raise BadText(f"{path}: {first_fault(error)}") from None
+        place = error.errors()[0]["loc"]
+        source = "" if place and place[0] in given else f"{size}: "
+        raise BadText(f"{source}{first_fault(error)}") from None
 
 
 __all__ = [

@@ -147,7 +147,7 @@ def read_cluster(path: Path) -> ClusterConfig:
         if fault["type"] == "extra_forbidden":
             explained = unknown_name("setting", name, list(_names(content)))
         else:
-            explained = first_fault(error).replace("Value error, ", "")
+            explained = first_fault(error)
         raise BadText(f"{shown(path)}: {explained}") from None
     cluster.training_config(shown(path))
     if games.is_source(cluster.game):
