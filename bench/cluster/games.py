@@ -1,29 +1,34 @@
 """Games/s of workers that ask an inference server, over those of workers that evaluate themselves,
 on the same cores.
 
-Each leg has its own Redis and a trainer that takes games in and never trains. Workers and server
-share one set of cores, the trainer and Redis have none of their own. On CPUs there is a server per
-core, as there is a worker's process per core; on a GPU both legs evaluate on it.
+Both sides are workers of one run, in alternate legs (bench/fleet/legs.py), whose trainer takes
+games in and never trains. Workers and servers share one set of cores, the trainer and Redis have
+none of their own. On CPUs there is a server per core, as there is a worker per core; on a GPU both
+sides evaluate on it.
 
 The ratio is that of simulations/s: a game has as many on either side, while games, which all begin
 at once, end in waves that are longer than a leg.
 """
 
 import os
+import re
 import statistics
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
+from legs import Side, blocks, ratio_of_pairs
 from parts import NEVER_TRAINS, RUN, Bench, wait_for
 
-from zerofleet.arena.two_samples import t_quantile
-
 COUNTERS = ("games", "simulations")
-SETTLED_S = 5.0
-"""From the first game on; then games are counted."""
+SETTLED_S = 4.0
+"""Of each leg before it is measured."""
+START_S = 300
+PATIENT = "fleet.inference_timeout_s=600"
+"""A server that is stopped for a leg is not left for another."""
 
 
 @contextmanager
@@ -37,68 +42,103 @@ def on_cores(cores):
         os.sched_setaffinity(0, before)
 
 
-def per_s(side, game, preset, cores, device, seconds, settings):
-    """Games and simulations/s of one leg: `own` or `remote`."""
-    with Bench() as bench:
-        bench.trainer(game, *NEVER_TRAINS, *settings, preset=preset)
-        bench.wait_for_trainer()
-        on_device = ("--device", device)
-        with on_cores(cores):
-            if side == "remote":
-                for number in range(len(cores) if device == "cpu" else 1):
-                    name = f"server-{number}"
-                    bench.role(name, "inference", "--run", RUN, "--server-id", name, *on_device)
-                kind, processes = ("--evaluator", "remote"), remote_processes(cores, device)
-            else:
-                kind, processes = on_device, len(cores) if device == "cpu" else 1
-            command = ("worker", "--run", RUN, "--worker-id", "w", "--processes", str(processes))
-            bench.role("worker", *command, *kind)
-        with bench.bus() as bus:
-            wait_for(lambda: played(bus)["games"] > 0, "games", bench["worker"], patience_s=300)
-            time.sleep(SETTLED_S)
-            before, start_s = played(bus), time.monotonic()
-            time.sleep(seconds)
-            after, wall_s = played(bus), time.monotonic() - start_s
-            return {name: (after[name] - before[name]) / wall_s for name in COUNTERS}
+class Players:
+    """The workers of one side, by what each says of itself over HTTP."""
 
+    def __init__(self, side):
+        self.side = side
+        self._names = []
+        self._addresses = []
 
-def remote_processes(cores, device):
-    """On a GPU the server has a core for itself."""
-    return max(1, len(cores) - (device != "cpu"))
+    def worker(self, name, *options):
+        command = ("worker", "--run", RUN, "--worker-id", name, "--processes", "1")
+        self.side.role(name, *command, *options)
+        self._names.append(name)
 
-
-def played(bus):
-    workers = [each.counters for each in bus.roles() if each.kind == "worker"]
-    return {name: sum(each.get(name, 0) for each in workers) for name in COUNTERS}
-
-
-def compare(game, preset, cores, device, seconds, rounds, settings):
-    """Legs alternate: own, remote, remote, own. The interval is of 95 %, by the ratios of pairs."""
-    found = {"own": [], "remote": []}
-    for _ in range(rounds):
-        for side in ("own", "remote", "remote", "own"):
-            leg = per_s(side, game, preset, cores, device, seconds, settings)
-            found[side].append(leg)
-            print(
-                f"  {game}/{preset} {side:6} {leg['games']:8.2f} games/s "
-                f"{leg['simulations']:10,.0f} simulations/s",
-                flush=True,
+    def wait_until_they_play(self, bus):
+        def play():
+            self.side.refuse_ended()
+            roles = {role.id: role for role in bus.roles()}
+            return all(
+                name in roles and roles[name].counters.get("simulations", 0) for name in self._names
             )
-    ratios = [
-        remote["simulations"] / own["simulations"]
-        for own, remote in zip(found["own"], found["remote"], strict=True)
-    ]
-    ratio = statistics.mean(ratios)
-    half = t_quantile(len(ratios) - 1) * statistics.stdev(ratios) / len(ratios) ** 0.5
+
+        wait_for(play, f"{', '.join(self._names)} to play", patience_s=START_S)
+        by_id = {role.id: role.address for role in bus.roles()}
+        self._addresses = [by_id[name] for name in self._names]
+        self.side.stop()
+
+    def leg(self, seconds):
+        """Games and simulations/s, and what other programs used."""
+        with self.side.running() as others:
+            time.sleep(SETTLED_S)
+            before, start_s = self._played(), time.monotonic()
+            time.sleep(seconds - SETTLED_S)
+            after, wall_s = self._played(), time.monotonic() - start_s
+        per_s = {name: (after[name] - before[name]) / wall_s for name in COUNTERS}
+        return per_s | {"other_cores": others.cores}
+
+    def _played(self):
+        texts = [urlopen(f"http://{each}/metrics").read().decode() for each in self._addresses]
+        return {name: sum(counter(text, name) for text in texts) for name in COUNTERS}
+
+
+def counter(text, name):
+    """Of a page of metrics for Prometheus."""
+    return float(re.search(rf"^zerofleet_{name}_total\S* (\S+)$", text, re.MULTILINE)[1])
+
+
+def start(stack, bench, cores, device):
+    """Both sides, stopped: by name."""
+    players = {name: Players(stack.enter_context(Side(bench))) for name in ("own", "remote")}
+    of_gpu = device != "cpu"
+    with bench.bus() as bus, on_cores(cores):
+        for number in range(1 if of_gpu else len(cores)):
+            threads = ("--threads", str(max(1, len(cores) - 1))) if of_gpu else ()
+            players["own"].worker(f"own-{number}", "--device", device, *threads)
+        players["own"].wait_until_they_play(bus)
+        for number in range(1 if of_gpu else len(cores)):
+            name = f"server-{number}"
+            command = ("inference", "--run", RUN, "--server-id", name, "--device", device)
+            players["remote"].side.role(name, *command)
+        for number in range(max(1, len(cores) - of_gpu)):  # a GPU's server has a core for itself
+            players["remote"].worker(f"remote-{number}", "--evaluator", "remote")
+        players["remote"].wait_until_they_play(bus)
+    return players
+
+
+def compare(game, preset, cores, device, minutes, seconds, settings):
+    """Legs of both, their ratio by blocks, and its 95 % interval."""
+    end_s = time.monotonic() + minutes * 60
+    with ExitStack() as stack:
+        bench = stack.enter_context(Bench())
+        bench.trainer(game, *NEVER_TRAINS, PATIENT, *settings, preset=preset)
+        bench.wait_for_trainer()
+        players = start(stack, bench, cores, device)
+        legs = {name: [] for name in players}
+        for block in blocks(players, seconds, end_s):
+            for name, side in block:
+                leg = side.leg(seconds)
+                legs[name].append(leg)
+                print(
+                    f"  {game}/{preset} {name:6} {leg['games']:8.2f} games/s "
+                    f"{leg['simulations']:10,.0f} simulations/s  "
+                    f"other programs {leg['other_cores']:.2f} cores",
+                    flush=True,
+                )
+    ratio, interval, ratios = ratio_of_pairs(
+        *([leg["simulations"] for leg in legs[name]] for name in ("remote", "own"))
+    )
     return {
         "preset": f"{game}/{preset}",
         "cores": len(cores),
         "device": device,
         "settings": list(settings),
         "ratio": ratio,
-        "interval": [ratio - half, ratio + half],
+        "interval": interval,
+        "blocks": ratios,
         "games_per_s": {
-            side: statistics.mean(leg["games"] for leg in legs) for side, legs in found.items()
+            side: statistics.mean(leg["games"] for leg in found) for side, found in legs.items()
         },
-        "legs": found,
+        "legs": legs,
     }

@@ -35,15 +35,16 @@ def measure_games(arguments, cores):
                 preset,
                 cores,
                 arguments.device,
+                arguments.minutes,
                 arguments.seconds,
-                arguments.rounds,
                 arguments.settings,
             )
         )
     table = [
         f"{each['preset']:18} own {each['games_per_s']['own']:8.2f}  remote "
         f"{each['games_per_s']['remote']:8.2f} games/s  ratio {each['ratio']:.3f} "
-        f"({each['interval'][0]:.3f}-{each['interval'][1]:.3f})  goal 0.9"
+        f"({each['interval'][0]:.3f}-{each['interval'][1]:.3f}, "
+        f"{len(each['blocks'])} blocks)  goal 0.9"
         for each in found
     ]
     return found, table
@@ -112,7 +113,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=MEASUREMENTS, default=list(MEASUREMENTS))
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement or leg")
-    parser.add_argument("--rounds", type=int, default=1, help="of four legs")
+    parser.add_argument("--minutes", type=float, default=5, help="of games, for each preset")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:1")
     parser.add_argument("--cores", type=int, default=0, help="to use; 0: all of the machine")
     parser.add_argument("--presets", nargs="*", default=["connect4/fast"])
