@@ -6,15 +6,20 @@ import {
   count,
   duration,
   elo,
+  gameText,
+  gameTitle,
   percent,
   playerText,
   plural,
   short,
+  signed,
+  tickLabel,
   winnerText,
+  type Format,
 } from "../src/parts/format";
 
 test("large numbers keep three digits", () => {
-  expect([0, 0.004, 0.25, 12.34, 999.4, 1234, 45_678, 1_234_567].map(short)).toEqual([
+  expect([0, 0.004, 0.25, 12.34, 999.4, 1234, 45_678, 1_234_567].map((value) => short(value))).toEqual([
     "0",
     "0.0040",
     "0.25",
@@ -26,8 +31,28 @@ test("large numbers keep three digits", () => {
   ]);
 });
 
+test("labels of an axis are exact and have no needless zeros", () => {
+  const labels = (ticks: number[], format: Format) => ticks.map((tick) => tickLabel(tick, format));
+  expect(labels([0, 50, 100, 1000], short)).toEqual(["0", "50", "100", "1,000"]);
+  expect(labels([12_500, 15_000], short)).toEqual(["12.5 k", "15 k"]);
+  expect(labels([12_340_000, 12_345_000], short)).toEqual(["12.34 M", "12.345 M"]);
+  expect(labels([-1.755, -1.7525, -1.75], short)).toEqual(["−1.755", "−1.7525", "−1.75"]);
+  expect(labels([0.1 + 0.2, 0.0005], short)).toEqual(["0.3", "0.0005"]);
+  expect(labels([0.995, 0.9975, 1], percent)).toEqual(["99.5 %", "99.75 %", "100 %"]);
+  expect(labels([-0.5, 0, 0.5, 1000], elo)).toEqual(["−0.5", "0", "+0.5", "+1,000"]);
+  expect(labels([90, 120], duration)).toEqual(["1 min", "2 min"]);
+});
+
 test("negative numbers have a true minus sign", () => {
-  expect([elo(-12.4), elo(30), elo(0), percent(-0.5), count(-1200)]).toEqual(["−12", "+30", "0", "−50 %", "−1,200"]);
+  expect([elo(-12.4), elo(30), elo(0), elo(-0.2), percent(-0.5), count(-1200)]).toEqual([
+    "−12",
+    "+30",
+    "0",
+    "0",
+    "−50 %",
+    "−1,200",
+  ]);
+  expect([signed(-0.3), signed(0.3), signed(-0.001), signed(0)]).toEqual(["−0.30", "+0.30", "0.00", "0.00"]);
 });
 
 test("lengths of time round down to what matters", () => {
@@ -43,6 +68,11 @@ test("sizes, counts of things and players read as people say them", () => {
 
 test("a name of the code is shown as a title", () => {
   expect(["card_destination", "policy"].map(asTitle)).toEqual(["Card destination", "Policy"]);
+});
+
+test("a game is named with its options, a custom one by its file", () => {
+  expect(gameText("gomoku", { size: "9", rule: "freestyle" })).toBe("Gomoku, size 9, rule freestyle");
+  expect(gameTitle("games/sticks.py:Sticks")).toBe("sticks");
 });
 
 test("a game's winner is named from the first player's outcome", () => {

@@ -1,15 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { chancesFor } from "../src/play/chances";
-import {
-  gameTitle,
-  lastTurnOf,
-  moveRows,
-  namesOf,
-  nearOf,
-  positionLink,
-  type Play,
-  type Turn,
-} from "../src/play/seats";
+import { lastTurnOf, moveRows, namesOf, nearOf, positionLink, type Play, type Turn } from "../src/play/seats";
 
 function turn(player: Turn["player"], text: string, ply: number, numActions = 1): Turn {
   const actions = Array.from({ length: numActions }, () => 0);
@@ -57,11 +48,6 @@ describe("players", () => {
   test("the person sits at the near side", () => {
     expect(nearOf(play({ view: "1" }))).toBe(1);
     expect(nearOf(play({ view: "all" }))).toBe(0);
-  });
-
-  test("a custom game is named by its file", () => {
-    expect(gameTitle("connect4")).toBe("Connect Four");
-    expect(gameTitle("games/sticks.py:Sticks")).toBe("sticks");
   });
 });
 

@@ -1,5 +1,6 @@
 // A chart with its title and the values under the cursor, or the newest ones. uPlot itself arrives when it is needed.
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Format } from "../parts/format";
 import { onThemeChange } from "../theme";
 import { joined, valueAt, type Line } from "./lines";
 import type { Plot } from "./plot";
@@ -9,10 +10,10 @@ interface ChartProps {
   lines: readonly Line[];
   formatX: (x: number) => string;
   /** Labels of the x axis; default: as `formatX`. */
-  tickX?: (x: number) => string;
+  tickX?: Format;
   /** Distances between the ticks of the x axis to choose from; default: 1, 2, 5, 10 and so on. */
   ticksX?: number[] | undefined;
-  formatY: (y: number) => string;
+  formatY: Format;
   /** The least y range shown; null leaves that end to the data. */
   range?: readonly [number | null, number | null];
   height?: number;
@@ -58,9 +59,9 @@ export function Chart(props: ChartProps) {
       drawn.current = plot(place.current, {
         lines: latest.current.filled,
         height,
-        tickX: (x) => latest.current.tickX(x),
+        tickX: (x, fraction) => latest.current.tickX(x, fraction),
         ticksX: () => latest.current.ticksX ?? roundTicks,
-        formatY: (y) => latest.current.formatY(y),
+        formatY: (y, fraction) => latest.current.formatY(y, fraction),
         range: latest.current.range,
         syncKey,
         onCursor: setCursor,

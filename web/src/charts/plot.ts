@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { canvasFont, color, seriesColor } from "../design";
+import { tickLabel, type Format } from "../parts/format";
 import type { Line } from "./lines";
 import { joined } from "./lines";
 
@@ -9,10 +10,10 @@ export interface PlotSpec {
   lines: readonly Line[];
   height: number;
   /** Labels of the x axis. */
-  tickX: (x: number) => string;
+  tickX: Format;
   /** Distances between ticks to choose from. */
   ticksX: () => number[];
-  formatY: (y: number) => string;
+  formatY: Format;
   /** The least y range shown; null leaves that end to the data. */
   range: readonly [number | null, number | null];
   /** Charts with the same name share their cursor. */
@@ -52,7 +53,7 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         size: 24,
         space: 52,
         incrs: () => spec.ticksX(),
-        values: (_, ticks) => ticks.map(spec.tickX),
+        values: (_, ticks) => ticks.map((tick) => tickLabel(tick, spec.tickX)),
       },
       {
         ...axis,
@@ -60,7 +61,7 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         gap: 6,
         space: 36,
         size: (self, values) => labelWidth(self, values),
-        values: (_, ticks) => ticks.map((tick) => withoutZeros(spec.formatY(tick))),
+        values: (_, ticks) => ticks.map((tick) => tickLabel(tick, spec.formatY)),
       },
     ],
     series: [
@@ -69,7 +70,11 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         stroke: seriesColor(colorIndex),
         width: 1.75,
         spanGaps: true,
-        points: { show: low !== undefined, size: 6, fill: seriesColor(colorIndex) },
+        points: {
+          show: (self: uPlot, index: number) => low !== undefined || isSingle(self.data[index]),
+          size: 6,
+          fill: seriesColor(colorIndex),
+        },
         ...(isDashed ? { dash: [4, 4] } : {}),
       })),
     ],
@@ -104,9 +109,9 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
   };
 }
 
-/** `1.50 k` as `1.5 k`, `20.0` as `20`. */
-function withoutZeros(text: string): string {
-  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+/** Whether only one value is there to draw, which makes no line. */
+function isSingle(values: uPlot.AlignedData[number] | undefined): boolean {
+  return Array.from(values ?? []).filter((value) => value !== null && value !== undefined).length === 1;
 }
 
 /** Room for the widest label of the y axis. */

@@ -4,11 +4,10 @@ import type { components } from "../api";
 import { DotPlot } from "../charts/dot_plot";
 import { useGet } from "../client";
 import { Button, Select } from "../parts/controls";
-import { count, percent, playerText } from "../parts/format";
+import { count, gameText, gameTitle, percent, playerText } from "../parts/format";
 import { Empty, ErrorNote, Loading, PageHead, Section } from "../parts/page";
 import { Table, type Column } from "../parts/table";
 import { go, withQuery, type PageProps } from "../router";
-import { gameText } from "../run/head";
 import "../styles/ladder.css";
 
 type Ladder = components["schemas"]["Ladder"];
@@ -32,7 +31,10 @@ export default function LadderPage({ query }: PageProps) {
           <Select
             label="Game"
             value={game ?? ""}
-            options={[{ value: "", text: "all games" }, ...games.map((each) => ({ value: each, text: each }))]}
+            options={[
+              { value: "", text: "all games" },
+              ...games.map((each) => ({ value: each, text: gameTitle(each) })),
+            ]}
             onChange={choose("game")}
           />
           <Select

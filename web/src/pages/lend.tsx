@@ -5,9 +5,8 @@ import { SignUp } from "../lend/sign_up";
 import { LendTabs, LendingIsOff } from "../lend/tabs";
 import { AtWork } from "../lend/at_work";
 import { readToken } from "../lend/lender";
+import { gameText } from "../parts/format";
 import { ErrorNote, Loading, PageHead } from "../parts/page";
-import { gameTitle } from "../play/seats";
-import { gameText } from "../run/head";
 import "../play/play.css";
 import "../styles/lend.css";
 
@@ -19,7 +18,7 @@ export default function LendPage() {
   const below =
     lent === null
       ? "Your browser plays games that a run trains on."
-      : `Your browser plays ${gameText(gameTitle(lent.game), lent.options)} for the run ${lent.run}.`;
+      : `Your browser plays ${gameText(lent.game, lent.options)} for the run ${lent.run}.`;
   return (
     <>
       <PageHead title="Lend" below={below} />

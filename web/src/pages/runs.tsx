@@ -3,11 +3,10 @@ import { useEffect } from "preact/hooks";
 import type { components } from "../api";
 import { useGet } from "../client";
 import { Badge } from "../parts/badge";
-import { ago, bytes, count } from "../parts/format";
+import { ago, bytes, count, gameText } from "../parts/format";
 import { Empty, ErrorNote, Loading, PageHead } from "../parts/page";
 import { Table, type Column } from "../parts/table";
 import { Link, pathTo } from "../router";
-import { gameText } from "../run/head";
 
 type RunLine = components["schemas"]["RunLine"];
 

@@ -1,31 +1,38 @@
 // Numbers as people read them: grouped, rounded to what matters, with a true minus sign; names as titles.
 
-const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+/** Writes a value, with at most so many digits after the point where that is asked. */
+export type Format = (value: number, fraction?: number) => string;
 
 /** 1234567 is `1,234,567`. */
-export function count(value: number): string {
-  return minus(grouped.format(value));
+export function count(value: number, fraction = 0): string {
+  return minus(value.toLocaleString("en", { maximumFractionDigits: fraction }));
 }
 
 /** Three significant digits, with k and M: 1234567 is `1.23 M`. */
-export function short(value: number): string {
+export function short(value: number, fraction?: number): string {
   const size = Math.abs(value);
-  if (size >= 999_500) return minus(`${digits(value / 1e6)} M`);
-  if (size >= 9_995) return minus(`${digits(value / 1e3)} k`);
-  if (size >= 999.5) return count(value);
-  return minus(digits(value));
+  if (size >= 999_500) return minus(`${digits(value / 1e6, fraction)} M`);
+  if (size >= 9_995) return minus(`${digits(value / 1e3, fraction)} k`);
+  if (size >= 999.5) return count(value, fraction);
+  return minus(digits(value, fraction));
 }
 
-function digits(value: number): string {
+function digits(value: number, fraction?: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.01 ? 2 : 4);
+  return value.toFixed(fraction ?? (size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.01 ? 2 : 4));
+}
+
+/** The label of a tick: round, so exact, and without needless zeros. */
+export function tickLabel(tick: number, format: Format): string {
+  const exact = format(tick, 8); // `20.50000000 k` is `20.5 k`
+  return exact.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 }
 
 /** `+12`, `−30`, `0`: a rating, which is a difference. */
-export function elo(value: number): string {
-  const rounded = Math.round(value);
-  return rounded > 0 ? `+${count(rounded)}` : count(rounded);
+export function elo(value: number, fraction = 0): string {
+  const text = count(value, fraction).replace(/^\u22120$/, "0");
+  return value > 0 && text !== "0" ? `+${text}` : text;
 }
 
 /** 0.413 is `41 %`. */
@@ -35,7 +42,9 @@ export function percent(share: number, fraction = 0): string {
 
 /** A probability or value with a sign where it can be negative. */
 export function signed(value: number, fraction = 2): string {
-  return minus(value > 0 ? `+${value.toFixed(fraction)}` : value.toFixed(fraction));
+  const text = value.toFixed(fraction);
+  if (Number(text) === 0) return text.replace("-", "");
+  return minus(value > 0 ? `+${text}` : text);
 }
 
 /** A length of time: `12 s`, `3 min`, `2 h 5 min`, `4 days`. */
@@ -88,6 +97,25 @@ export function playerText(text: string): string {
 
 function minus(text: string): string {
   return text.replace("-", "\u2212");
+}
+
+const GAMES: Readonly<Record<string, string>> = {
+  gomoku: "Gomoku",
+  tictactoe: "Tic-tac-toe",
+  connect4: "Connect Four",
+  backgammon: "Backgammon",
+  beastybar: "Beasty Bar",
+};
+
+/** A game's name as people write it; a custom game's is its file's. */
+export function gameTitle(name: string): string {
+  return GAMES[name] ?? (name.split("/").pop() ?? name).replace(/\.(py|h)(:.*)?$/, "");
+}
+
+/** A game with its options: `Gomoku, size 9`. */
+export function gameText(game: string, options: Readonly<Record<string, string>>): string {
+  const chosen = Object.entries(options).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  return [gameTitle(game), ...chosen].join(", ");
 }
 
 /** `card_destination` is `Card destination`. */

@@ -4,22 +4,13 @@ import { AnyBoard } from "../boards";
 import { YOU, other } from "../boards/board";
 import { ApiError, post, useGet } from "../client";
 import { Button } from "../parts/controls";
+import { gameTitle } from "../parts/format";
 import { ErrorNote, Loading, PageHead } from "../parts/page";
 import { Link, go, pathTo } from "../router";
 import { ChancesBar, Thoughts } from "./chances";
 import { MovesList } from "./moves_list";
 import { Rules } from "./rules";
-import {
-  HUMAN,
-  gameTitle,
-  lastTurnOf,
-  moveText,
-  namesOf,
-  nearOf,
-  positionLink,
-  type GameLine,
-  type Play,
-} from "./seats";
+import { HUMAN, lastTurnOf, moveText, namesOf, nearOf, positionLink, type GameLine, type Play } from "./seats";
 import { useThoughts } from "./use_thoughts";
 import { usePlay } from "./use_play";
 import "./play.css";

@@ -13,19 +13,6 @@ export type Outcome = components["schemas"]["Outcome"];
 export const HUMAN = "human";
 export const SIDES = ["First", "Second"] as const;
 
-const TITLES: Readonly<Record<string, string>> = {
-  gomoku: "Gomoku",
-  tictactoe: "Tic-tac-toe",
-  connect4: "Connect Four",
-  backgammon: "Backgammon",
-  beastybar: "Beasty Bar",
-};
-
-/** A game's name as people write it; a custom game's is its file's. */
-export function gameTitle(name: string): string {
-  return TITLES[name] ?? (name.split("/").pop() ?? name).replace(/\.(py|h)(:.*)?$/, "");
-}
-
 /** A person who plays alone is "You"; two of the same name are told apart by their side. */
 export function namesOf(play: Play): readonly [string, string] {
   const numHumans = play.seats.filter((seat) => seat.player === HUMAN).length;

@@ -3,12 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import { AnyBoard } from "../boards";
 import { ApiError, post, useGet } from "../client";
 import { Button, Choice, Field, Select } from "../parts/controls";
-import { asTitle } from "../parts/format";
+import { asTitle, gameTitle } from "../parts/format";
 import { ErrorNote, Loading, PageHead } from "../parts/page";
 import { go, pathTo } from "../router";
 import { Animals, Rules } from "./rules";
 import { PlayerFields, seatOf, strongest, type Chosen } from "./setup_player";
-import { gameTitle, HUMAN, SIDES, type GameLine } from "./seats";
+import { HUMAN, SIDES, type GameLine } from "./seats";
 import type { components } from "../api";
 import "./play.css";
 
@@ -128,7 +128,7 @@ function SetupForm({ games, wanted, query }: FormProps) {
               ))}
             </div>
           )}
-          <Choice label="Who plays" value={who} options={seatings(game)} onChange={setWho} />
+          <Choice label="Who plays" title="Who plays" value={who} options={seatings(game)} onChange={setWho} />
           {who !== "both" &&
             (players.data ? (
               <>

@@ -56,7 +56,7 @@ export function Strength({ runs, along }: CurvesProps) {
             title="Score against"
             lines={scores}
             {...axis}
-            formatY={(share) => percent(share)}
+            formatY={percent}
             range={[0, 1]}
             height={260}
             syncKey="ratings"
@@ -114,7 +114,7 @@ export function Throughput({ runs, along }: CurvesProps) {
     { title: "Self-play waits", waiting: "waiting_to_play_s", working: ["inference_s", "search_s"] },
     { title: "Trainer waits", waiting: "waiting_to_train_s", working: ["training_s", "intake_s"] },
   ];
-  const share = { ...axis, formatY: (value: number) => percent(value), range: [0, 1] as const };
+  const share = { ...axis, formatY: percent, range: [0, 1] as const };
   return (
     <Section title="Throughput">
       <div class="charts">

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { components } from "../api";
 import { Badge } from "../parts/badge";
-import { ago } from "../parts/format";
+import { ago, gameText } from "../parts/format";
 import { PageHead } from "../parts/page";
 import { Tabs } from "../parts/tabs";
 import { Link, pathTo } from "../router";
@@ -51,9 +51,4 @@ function described(run: RunDetail): string {
     ...(run.preset === "" ? [] : [`preset ${run.preset}${changes}`]),
     `created ${ago(Date.now() / 1000 - run.created)}`,
   ].join(" · ");
-}
-
-/** A game with its options, as people write them: `gomoku, size 9`. */
-export function gameText(game: string, options: Record<string, string>): string {
-  return [game, ...Object.entries(options).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`)].join(", ");
 }
