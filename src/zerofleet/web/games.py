@@ -205,7 +205,7 @@ def player_title(text: str) -> str:
     """A player's text as people read it."""
     if (named := RUN_PLAYER.fullmatch(text)) is not None:
         return f"{named[1]}, step {int(named[2]):,}" if named[2] else named[1]
-    return {BEST: "Best weights", "playout": "Plain MCTS"}.get(text, text.capitalize())
+    return {BEST: "zerofleet", "playout": "Plain MCTS"}.get(text, text.capitalize())
 
 
 def options_of(texts: Sequence[str]) -> dict[str, str]:

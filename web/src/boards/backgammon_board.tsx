@@ -89,6 +89,7 @@ export default function BackgammonBoard(props: BoardProps<BackgammonSeen>) {
       <svg
         class={`board board-backgammon${builder ? " is-playable" : ""}`}
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        style={{ "--wide-text": "13px", "--narrow-text": `${WIDTH / 40}px` }}
         role="group"
         aria-label={`Backgammon board, points numbered for ${names[near] === YOU ? "you" : names[near]}`}
       >

@@ -50,6 +50,7 @@ export default function DropBoard(props: BoardProps<GridSeen>) {
     <svg
       class={`board board-drop${isPlayable ? " is-playable" : ""} next-${toMove}`}
       viewBox={`0 0 ${width} ${height}`}
+      style={{ "--wide-text": `${(13 * width) / 576}px`, "--narrow-text": `${width / 30}px` }}
       role="group"
       aria-label={`Board of ${numColumns} columns with ${numRows} cells each`}
     >

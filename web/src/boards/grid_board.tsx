@@ -7,7 +7,8 @@ import { cellName, columnLetter, moveFocus, starPoints, stoneAt, stoneOfCell, wi
 import "./boards.css";
 
 const UNIT = 40;
-const MARGIN = 30;
+/** Of a board's side, for its coordinates. */
+const MARGIN = 0.05;
 /** Smaller boards are drawn as cells with marks, larger ones as lines with stones. */
 const LEAST_LINES = 6;
 
@@ -23,10 +24,11 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
   const roving = useRoving(middle * size + middle);
   const isPlayable = onPlay !== null && legal.length > 0;
 
-  const x = (column: number): number => MARGIN + (column + 0.5) * UNIT;
+  const margin = size * UNIT * MARGIN;
+  const x = (column: number): number => margin + (column + 0.5) * UNIT;
   const y = (row: number): number => (row + 0.5) * UNIT + 6;
-  const width = MARGIN + size * UNIT + 6;
-  const height = size * UNIT + MARGIN + 6;
+  const width = margin + size * UNIT + 6;
+  const height = size * UNIT + margin + 6;
 
   const onKeyDown = (event: KeyboardEvent, row: number, column: number): void => {
     const next = moveFocus({ row, column }, event.key, size, size);
@@ -53,15 +55,15 @@ export default function GridBoard(props: BoardProps<GridSeen>) {
       aria-label={`Board of ${size} by ${size}`}
     >
       <g aria-hidden="true">
-        <rect class="board-wood" x={MARGIN} y={6} width={size * UNIT} height={size * UNIT} rx={5} />
+        <rect class="board-wood" x={margin} y={6} width={size * UNIT} height={size * UNIT} rx={5} />
         <Lines size={size} hasLines={hasLines} x={x} y={y} />
         {rows.map((_, row) => (
-          <text key={row} class="board-coordinate" x={MARGIN - 8} y={y(row) + 4} text-anchor="end">
+          <text key={row} class="board-coordinate" x={0.73 * margin} y={y(row)} dy="0.35em" text-anchor="end">
             {size - row}
           </text>
         ))}
         {[...(rows[0] ?? "")].map((_, column) => (
-          <text key={column} class="board-coordinate" x={x(column)} y={height - 9} text-anchor="middle">
+          <text key={column} class="board-coordinate" x={x(column)} y={height - 0.3 * margin} text-anchor="middle">
             {columnLetter(column)}
           </text>
         ))}

@@ -89,16 +89,18 @@ export function Field({ label, onInput, isDisabled = false, type = "text", ...re
 }
 
 interface ChoiceProps<T extends string> {
-  /** What is chosen; read aloud, not shown. */
+  /** What is chosen; read aloud. */
   label: string;
+  /** The same in short, shown above the options where they do not say it themselves. */
+  title?: string;
   value: T;
   options: readonly Option<T>[];
   onChange: (value: T) => void;
 }
 
 /** Two to five short options in a row, one pressed. */
-export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
-  return (
+export function Choice<T extends string>({ label, title, value, options, onChange }: ChoiceProps<T>) {
+  const choice = (
     <div class="choice" role="group" aria-label={label}>
       {options.map((option) => (
         <button
@@ -110,6 +112,15 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
           {option.text}
         </button>
       ))}
+    </div>
+  );
+  if (title === undefined) return choice;
+  return (
+    <div class="field">
+      <span class="field-label" aria-hidden="true">
+        {title}
+      </span>
+      {choice}
     </div>
   );
 }

@@ -64,8 +64,22 @@ export function Empty({ title, command, children }: { title: string; command?: s
     <div class="empty">
       <h2>{title}</h2>
       {children && <p>{children}</p>}
-      {command && <code class="command">{command}</code>}
+      {command && <Command text={command} />}
     </div>
+  );
+}
+
+/** A command, broken between its words only. */
+function Command({ text }: { text: string }) {
+  return (
+    <code class="command">
+      {text.split(" ").map((word, index) => (
+        <>
+          {index > 0 && " "}
+          <span>{word}</span>
+        </>
+      ))}
+    </code>
   );
 }
 

@@ -83,12 +83,14 @@ export function PlayerFields({ label, players, chosen, onChange }: PlayerFieldsP
         <div class="setup-row setup-strength">
           <Choice
             label={`Difficulty of ${label}`}
+            title="Difficulty"
             value={chosen.difficulty}
             options={DIFFICULTIES}
             onChange={(difficulty) => set({ difficulty })}
           />
           <Choice
-            label={`Strength of ${label}`}
+            label={`Search per move of ${label}`}
+            title="Search per move"
             value={chosen.budget}
             options={[
               { value: "default", text: usual },
