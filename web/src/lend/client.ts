@@ -1,5 +1,6 @@
 // Lends this browser: talks with the gateway, gives games to the players, keeps what they finish until the gateway has
-// it on disk. Rating games come before games that train, and end with the connection: others play them then. It runs in a Web Worker, since a hidden tab's own timers are slowed down.
+// it on disk. Rating games come before games that train, and end with the connection: others play them then. It runs in
+// a Web Worker, since a hidden tab's own timers are slowed down.
 import { moduleName } from "../core/core.js";
 import { Connection, type Listener } from "./connection";
 import { episodeId } from "./episode";
