@@ -66,7 +66,9 @@ def test_the_head_tells_of_connection_throughput_queue_weights_and_rating(width:
     assert re.match(r" c4  connected to redis://127.0.0.1:6379 .*3.0 MiB of 2.0 GiB", lines[0])
     assert lines[1].startswith("1 trainer  1 rater  3 workers ")
     assert re.search(r"games +60 +216k +60.2k .*95% random \(step 1,200\)", row(lines, "games"))
-    assert re.search(r"rows +2.5k +9M +2.51M .*workers 25% of the time", row(lines, "rows"))
+    assert re.search(
+        r"positions +2.5k +9M +2.51M .*workers 25% of the time", row(lines, "positions")
+    )
     assert re.search(r"steps +12.5 +45k .*up 17 min on host-of-trainer", row(lines, "steps"))
     assert "loss     1.532" in "\n".join(lines)
     assert "120 games, oldest 0 s, 304.7 KiB" in row(lines, "queue")
@@ -184,7 +186,7 @@ def test_a_wide_terminal_shows_trends() -> None:
     trends = {"games/s": [0.0, 35.0, 70.0], "queue": [0.0, 0.0]}
     view = replace(usual_view(), trends=trends)
     assert re.search(r"games/s +▁▅█ *$", row(drawn(view, 160), "games"))
-    assert re.search(r"queue +▁▁ *$", row(drawn(view, 160), "rows"))
+    assert re.search(r"queue +▁▁ *$", row(drawn(view, 160), "positions"))
     assert "last 5 min" not in "\n".join(drawn(view, 80))
 
 

@@ -38,8 +38,8 @@ def test_one_look_knows_totals_but_no_rates() -> None:
 def test_rates_are_the_growth_between_two_heartbeats() -> None:
     view = usual_view()
     assert by_id(view)["box-1"].per_s["games"] == pytest.approx(12)
-    assert view.totals["rows"].per_s == pytest.approx(2500)
-    assert view.totals["rows"].per_hour == pytest.approx(2500 * 3600)
+    assert view.totals["positions"].per_s == pytest.approx(2500)
+    assert view.totals["positions"].per_hour == pytest.approx(2500 * 3600)
 
 
 def test_a_rate_covers_the_time_between_heartbeats_and_not_between_looks() -> None:

@@ -1,7 +1,10 @@
-"""The GPU values of a status, and the weights that roles refused."""
+"""The GPU values of a status, positions, and the weights that roles refused."""
 
+import pytest
+
+import zerofleet as zf
 from zerofleet.bus import RoleEntry
-from zerofleet.fleet.status import RefusedWeights, gpu_values
+from zerofleet.fleet.status import RefusedWeights, gpu_values, num_positions
 from zerofleet.infer.devices import GpuFigures
 
 
@@ -25,6 +28,15 @@ def test_gpus_are_added_up_and_how_busy_they_are_is_their_mean():
 
 def test_without_a_driver_nothing_is_reported():
     assert gpu_values([Gauge(None)]) == gpu_values([]) == {}
+
+
+@pytest.mark.parametrize("name", ["connect4", "beastybar", "backgammon"])
+def test_a_game_has_a_position_for_each_of_its_events(name):
+    game = zf.games.get(name)
+    played = zf.selfplay.play(game, "hash", num_episodes=3, num_simulations=4)
+    for episode in map(zf.games.Episode.decode, played):
+        rows_RN, _, _ = episode.observations(game)
+        assert num_positions(len(rows_RN), game) == len(episode.events)
 
 
 def test_each_refusal_of_weights_is_reported_once_with_what_still_serves():

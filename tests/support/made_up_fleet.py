@@ -11,7 +11,7 @@ STARTED = 1_000_000.0
 
 PER_S = {
     "worker": {"games": 12.0, "rows": 500.0, "simulations": 24_000.0, "waiting_to_play_s": 0.25},
-    "trainer": {"games": 60.0, "rows": 2_500.0, "samples": 12_800.0, "steps": 12.5},
+    "trainer": {"games": 60.0, "positions": 2_500.0, "samples": 12_800.0, "steps": 12.5},
     "rater": {"blocks": 0.1},
 }
 """What a role of a kind counts per second."""

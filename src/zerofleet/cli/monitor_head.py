@@ -24,7 +24,7 @@ from zerofleet.fleet.monitor import NUM_TREND, TOTALS, TREND_S, FleetView
 from zerofleet.fleet.screen import short_text
 from zerofleet.printing import duration_text, size_text
 
-LABEL_WIDTH = 8
+LABEL_WIDTH = 9
 MIN_BAR, MAX_BAR = 12, 40
 MAX_VERSIONS = 4
 
@@ -144,13 +144,13 @@ def notes(view: FleetView) -> list[str]:
 
 
 def totals_table(view: FleetView, width: int) -> Table:
-    """Games, rows, samples and steps of the run; beside them loss, rating, waits and pace, and
+    """Games, positions, samples and steps of the run; beside them loss, rating, waits and pace, and
     trends where there is room."""
     table = Table.grid(expand=True, padding=(0, 1, 0, 0))
     table.add_column(width=LABEL_WIDTH, style=LABEL)
     for title in ("per s", "per hour", "total"):
         table.add_column(width=max(7, len(title)), justify="right", no_wrap=True)
-    table.add_column(width=LABEL_WIDTH + 1, style=LABEL)
+    table.add_column(width=LABEL_WIDTH, style=LABEL)
     table.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
     trends: list[tuple[RenderableType, ...]] = [()] * (len(TOTALS) + 1)
     if width >= WIDE:

@@ -34,7 +34,7 @@ TREND_S, NUM_TREND = 5.0, 60
 
 PULSE = {"trainer": "steps", "worker": "simulations", "inference": "inferences"}
 """The counter that grows all the time while a role of this kind works."""
-TOTALS = ("games", "rows", "samples", "steps")
+TOTALS = ("games", "positions", "samples", "steps")
 """What the trainer counts over the whole run."""
 TRENDS = ("games", "samples")
 """Those of which the rate has a trend."""

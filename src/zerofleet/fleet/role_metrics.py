@@ -68,7 +68,8 @@ METRICS_BY_GROUP: dict[str, tuple[RoleMetric, ...]] = {
     ),
     "Games": (
         counter("games", "Games: finished by a worker, logged by the trainer."),
-        counter("rows", "Rows: of the games above."),
+        counter("positions", "Positions of the games that the trainer logged."),
+        counter("rows", "Rows of the games above: what each observer sees of a position."),
         counter("simulations", "Simulations of self-play."),
         counter("inferences", "Leaves that a network evaluated."),
         counter("batches", "Batches that a network evaluated."),

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from zerofleet.bus import RoleEntry
+from zerofleet.games import Game
 from zerofleet.replay import Replay
 from zerofleet.selfplay.worker import Worker
 
@@ -117,6 +118,12 @@ def status_values(
         "reanalysed_rows": reanalysed.num_rows,
         "reanalysis_s": reanalysed.search_s,
     }
+
+
+def num_positions(num_rows: int, game: Game) -> int:
+    """Of which there are so many rows: one for each observer, and two observe where hands are
+    hidden."""
+    return num_rows // (2 if game.hidden else 1)
 
 
 def stall_text(replay: Replay, max_plies: int) -> str:

@@ -43,6 +43,7 @@ from zerofleet.fleet.status import (
     RegistryTotals,
     SelfPlayTotals,
     gpu_values,
+    num_positions,
     status_values,
 )
 from zerofleet.infer import Evaluator, make_evaluator
@@ -303,6 +304,7 @@ class FleetTrainer:
         losses, counts = self._loop.last_losses, self._loop.intake.counts
         return {
             **{name: status[name] for name in OWN_VALUES},
+            "positions": num_positions(status["rows"], session.game),
             "losses": {name: value for name, value in losses.items() if name != "loss"},
             "steps": self._loop.step_count,
             "refused": counts.num_refused,
