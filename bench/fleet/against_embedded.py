@@ -72,7 +72,7 @@ class Run:
         if len(measured) < 2:
             sys.exit(f"{len(measured)} statuses in a leg of {seconds:g} s; use a larger --seconds")
         first, last = measured[0], measured[-1]
-        wall_s = last["elapsed_s"] - first["elapsed_s"]
+        wall_s = last["time"] - first["time"]
 
         def per_s(name):
             return (last[name] - first[name]) / wall_s
