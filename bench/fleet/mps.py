@@ -47,4 +47,4 @@ class Mps:
                 timeout=PATIENCE_S,
             )
         except FileNotFoundError:
-            sys.exit(f"--mps: there is no {CONTROL} here; it comes with NVIDIA's driver")
+            sys.exit(f"--links mps: there is no {CONTROL} here; it comes with NVIDIA's driver")

@@ -5,10 +5,9 @@
 
 One thread receives, computes and answers. A batch is submitted at once while nothing is computed;
 else when it is full, or when its oldest request has waited `max_wait_s`, so that requests gather
-while others are computed. Requests
-are merged whole, in the order of their arrival. New weights are loaded between two batches, so each
-answer has one version and no request is lost. What is no request, or cannot be served, is answered
-with a status and a sentence, and harms no other.
+while others are computed. Requests are merged whole, in the order of their arrival. New weights are
+loaded between two batches, so each answer has one version and no request is lost. What is no
+request, or cannot be served, is answered with a status and a sentence, and harms no other.
 """
 
 import math
@@ -42,8 +41,6 @@ MAX_QUEUED_BATCHES = 32
 """Of full size. More requests are refused as BUSY: they would time out."""
 QUIET_S = 1.0
 """A server that ends answers until no request has come for so long."""
-
-
 CPU_MERGED_ROWS = 256
 """On a CPU larger batches gain nothing, and above a thousand rows they cost up to 1.7 times as much
 per row, so that a server behind with its work would fall further behind."""
