@@ -12,6 +12,7 @@ from nim import Nim
 
 import zerofleet as zf
 from zerofleet.arena.analysis_engine import MAX_LINE_BYTES, AnalysisEngine, Defaults
+from zerofleet.arena.players import DIFFICULTIES, HARD_BUDGET
 from zerofleet.errors import RulesFailed
 from zerofleet.games import from_class
 
@@ -75,6 +76,17 @@ def test_a_request_may_have_its_own_player_and_budget() -> None:
     assert answers[1]["num_simulations"] == 7
     assert answers[2]["num_simulations"] > 0
     assert answers[3]["num_simulations"] == 9
+
+
+def test_a_request_has_the_difficulty_of_its_player() -> None:
+    request = {"position": "42153276671172", "num_simulations": 8}  # a draw, by another solver too
+    answers = answers_to(
+        *({**request, "id": each, "player": f"playout,difficulty={each}"} for each in DIFFICULTIES)
+    )
+    proofs = {name: answer["proof"] for name, answer in answers.items()}
+    assert proofs == {"easy": None, "medium": "draws", "hard": "draws"}
+    counts = {name: answer["num_simulations"] for name, answer in answers.items()}
+    assert counts == {"easy": 8, "medium": 8, "hard": 8 * HARD_BUDGET}
 
 
 @pytest.mark.parametrize(

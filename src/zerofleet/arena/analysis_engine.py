@@ -150,14 +150,16 @@ class AnalysisEngine:
         player = self._player_of(request, game)
         text = searching(player)
         evaluator = self._evaluator_of(game, text)
+        num_simulations, seconds = text.budget
         search = RunningSearch(
             [position],
             evaluator if isinstance(evaluator, str) else None,
-            text.num_simulations,
+            num_simulations,
             [request.seed],
             text.root,
-            text.seconds,
+            seconds,
             max_bytes=TREE_BYTES // self._at_once,
+            use_endgame_solver=text.asks_solver(game),
         )
         top = request.top or self._defaults.top
         return InFlight(request, player, position, evaluator, search, top)

@@ -186,13 +186,20 @@ class SearchText:
             text, source, num_simulations, seconds, root, "greedy" in values, difficulty
         )
 
+    @property
+    def budget(self) -> tuple[int | None, float | None]:
+        """Simulations or seconds of a search, with what the difficulty adds."""
+        factor = HARD_BUDGET if self.difficulty == "hard" else 1
+        simulations, seconds = self.num_simulations, self.seconds
+        return simulations and simulations * factor, seconds and seconds * factor
+
+    def asks_solver(self, game: Game) -> bool:
+        return self.difficulty in ("medium", "hard") and game.has_solver
+
     def player(self, game: Game, evaluator: "CoreEvaluatorName | Evaluator") -> SearchPlayer:
         """The player of this text with this evaluator."""
-        num_simulations, seconds = self.num_simulations, self.seconds
-        if self.difficulty == "hard":
-            num_simulations = num_simulations and num_simulations * HARD_BUDGET
-            seconds = seconds and seconds * HARD_BUDGET
-        asks = self.difficulty in ("medium", "hard") and game.has_solver
+        num_simulations, seconds = self.budget
+        asks = self.asks_solver(game)
         return SearchPlayer(self.text, evaluator, num_simulations, self.root, seconds, asks)
 
 
