@@ -4,16 +4,18 @@ import asyncio
 import math
 import random
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from lending_client import connected, sign_up
-from lent_run import lent_server
+from lent_run import LentServer, lent_server
 from redis_server import RedisServer, needs_redis
 
+from zerofleet.games import Episode
 from zerofleet.web.lend import trust, upkeep
-from zerofleet.web.lend.ledger import ACCEPTED, REPLAYED, LedgerGame
-from zerofleet.web.lend.messages import GamesComplete, PlayGames
+from zerofleet.web.lend.ledger import ACCEPTED, REPLAYED, Ledger, LedgerGame
+from zerofleet.web.lend.messages import GamesComplete, GamesRefused, PlayGames
 from zerofleet.web.lend.trust import ALARM, Standing, fisher_p_value, is_selected
 
 
@@ -126,6 +128,43 @@ def test_games_that_do_not_come_back_are_counted_and_a_sample_is_played_here(
         assert (account.num_due, account.num_unreturned) == (8, 7)
         assert account.reliability == pytest.approx(1 / 8)
         assert account.state == "active"
+
+
+@needs_redis
+def test_a_game_that_is_refused_has_not_come_back(lent: LentServer) -> None:
+    """Nobody gets rid of a game by spoiling it."""
+    lender = sign_up(lent.url, "spoils what it lost")
+
+    async def lend() -> PlayGames:
+        async with connected(lent.url, lender, lent.game) as client:
+            task = await client.next(PlayGames)
+            lost, *others = await client.play(task)
+            spoiled = Episode.decode(lost).with_id(task.worker ^ 1, task.first_sequence).encode()
+            await client.send(GamesComplete(task.assignment, [*others, spoiled]))
+            assert (await client.next(GamesRefused)).code == "not_assigned"
+            while sum(isinstance(each, PlayGames) for each in client.received) < 3:
+                await client.next(PlayGames)
+            return task
+
+    task = asyncio.run(lend())
+    ledger = lent.lending.ledger
+    open_ones = ledger.overdue("run-1", time.time() + 1e6)
+    (assignment,) = (each for each in open_ones if each.id == task.assignment)
+    assert ledger.settle(assignment) == [task.first_sequence]
+
+
+def test_games_in_hand_at_the_quarantine_or_deletion_of_their_sender(tmp_path: Path) -> None:
+    """They were checked before and are written after: withdrawn, or nobody's."""
+    with closing(Ledger(tmp_path / "lend.sqlite")) as ledger:
+        forger, gone = (ledger.add_account(each, each.encode(), "1") for each in ("ada", "bea"))
+        ledger.set_state(forger, "quarantined", "a test")
+        ledger.delete_account(gone)
+        for sequence, account in enumerate((forger, gone)):
+            game = LedgerGame("run-1", sequence, 7, account, 1, time.time(), 20, 160, 20, True)
+            ledger.take([game], account, Standing(1))
+        assert ledger.untold("run-1") == [(7, 0)]
+        assert ledger.totals("run-1") == (1, 20)
+        assert ledger.contributions() == []
 
 
 @needs_redis

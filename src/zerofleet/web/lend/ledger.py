@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
 from zerofleet.web.lend.trust import Standing
@@ -343,10 +343,13 @@ class Ledger:
         return int(str(row[0]))
 
     def complete(self, assignment: int) -> None:
-        """All games of an assignment have come back."""
+        """Settles an assignment if all its games are recorded; one that was refused is not."""
         with self._transaction() as database:
             settled = database.execute(
                 "UPDATE assignments SET is_settled = 1 WHERE id = ? AND is_settled = 0 "
+                "AND count = (SELECT COUNT(*) FROM games WHERE games.run = assignments.run "
+                "AND sequence >= first_sequence "
+                "AND sequence < first_sequence + assignments.count) "
                 "RETURNING account, count",
                 (assignment,),
             ).fetchone()
@@ -399,10 +402,11 @@ class Ledger:
         with self._transaction() as database:
             for games, account, standing, confirmed in taken:
                 for each in games:
+                    now = as_it_counts_now(database, each)
                     database.execute(
                         f"INSERT OR IGNORE INTO games ({GAME}) "
                         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        (each.run, each.sequence, f"{each.worker:016x}", *astuple(each)[3:]),
+                        (now.run, now.sequence, f"{now.worker:016x}", *astuple(now)[3:]),
                     )
                 if account is not None and standing is not None:
                     self._set_standing(database, account, standing)
@@ -491,3 +495,13 @@ class Ledger:
             since,
         )
         return list(rows)  # type: ignore[arg-type]
+
+
+def as_it_counts_now(database: sqlite3.Connection, game: LedgerGame) -> LedgerGame:
+    """Its sender may have been quarantined or deleted since the game was checked."""
+    if game.account is None or game.state != ACCEPTED:
+        return game
+    row = database.execute("SELECT state FROM accounts WHERE id = ?", (game.account,)).fetchone()
+    if row is None:
+        return replace(game, account=None, device=None)
+    return replace(game, state=WITHDRAWN) if row == ("quarantined",) else game
