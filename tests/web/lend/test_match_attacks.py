@@ -66,6 +66,18 @@ async def code_of(client: Client) -> str:
             return message.code
 
 
+def play_honestly(lent: LentServer, num_portions: int) -> None:
+    """Another tab plays what is left."""
+    lender = sign_up(lent.url, f"honest {next(numbers)}")
+
+    async def play() -> None:
+        async with connected(lent.url, lender, lent.game) as client:
+            for _ in range(num_portions):
+                await play_next_match(client)
+
+    asyncio.run(play())
+
+
 # ---- what is sent in place of the games
 
 
@@ -177,16 +189,9 @@ def test_forged_games_are_refused_and_others_play_them(
             await client.send(EvalResult(task.match, forged))
             return await code_of(client)
 
-    async def play() -> None:
-        async with connected(
-            lent.url, sign_up(lent.url, f"honest {next(numbers)}"), lent.game
-        ) as client:
-            for _ in range(2):
-                await play_next_match(client)
-
     assert asyncio.run(forge()) == code
     lent.wait_for(lambda: account_state(lent, lender.id) == state, state)
-    asyncio.run(play())
+    play_honestly(lent, 2)
     ours, theirs = merged(lent, rating, blocks), on_one_machine(lent, rated, opponent, 8)
     same = [a == b for a, b in zip(ours.episodes, theirs.episodes, strict=True)]
     assert sum(same) >= 7, "networks agree to rounding, so nearly all games are the same"
@@ -213,16 +218,9 @@ def test_moves_of_players_without_a_network_must_be_those_of_their_seed(
             await client.send(EvalResult(task.match, forged))
             return await code_of(client)
 
-    async def play() -> None:
-        async with connected(
-            lent.url, sign_up(lent.url, f"honest {next(numbers)}"), lent.game
-        ) as client:
-            for _ in range(2):
-                await play_next_match(client)
-
     assert asyncio.run(forge()) == "forged"
     lent.wait_for(lambda: account_state(lent, lender.id) == "quarantined", "the quarantine")
-    asyncio.run(play())
+    play_honestly(lent, 2)
     assert merged(lent, rating, blocks) == on_one_machine(lent, player, "random", 8)
 
 
@@ -251,13 +249,7 @@ def test_games_of_another_portion_of_another_account_and_twice_do_not_count(
     assert asyncio.run(scenario()) == ["no_match", "late", "forged"]
     assert account_state(lent, thief.id) == "active"
 
-    async def play() -> None:
-        async with connected(
-            lent.url, sign_up(lent.url, f"honest {next(numbers)}"), lent.game
-        ) as client:
-            await play_next_match(client)
-
-    asyncio.run(play())
+    play_honestly(lent, 1)
     assert merged(lent, rating, blocks) == on_one_machine(lent, "playout-8", "random", 8)
 
 
