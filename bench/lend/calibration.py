@@ -7,11 +7,10 @@ Chromium play, with WebAssembly and with WebGPU, which SwiftShader computes in s
 figures follow from zerofleet.web.lend.trust alone.
 
     .venv/bin/python bench/lend/calibration.py
-    .venv/bin/python bench/lend/calibration.py --only-tabs
+    .venv/bin/python bench/lend/calibration.py --only tabs
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -46,6 +45,14 @@ TAB_GAMES = {"connect4": 40, "beastybar": 40, "backgammon": 6, "gomoku": 2}
 TAB_SIMULATIONS = 8
 """SwiftShader is slow."""
 SEED, WORKER = 5, 6
+TURNED = [
+    *((num_valid, 1.0, 2_000) for num_valid in (0, 10, 100, 10_000)),
+    *((num_valid, 0.2, 2_000) for num_valid in (0, 10_000)),
+    *((10_000, share, 200) for share in (0.1, 0.07, 0.05, 0.04, 0.03, 0.02)),
+]
+"""Valid games before, share of forged decisions, and trials."""
+MANY_GAMES = 100_000
+PARTS = ["tabs", "honest", "false_alarms", "turned_later"]
 
 
 def network_of(chosen, game):
@@ -153,7 +160,6 @@ def in_tab(page, name, num_games, backend):
 
 
 def in_tabs(scale):
-    rows = []
     with tempfile.TemporaryDirectory() as folder, Dash(Path(folder)) as dash:
         for backend, flags in (("wasm", ()), ("webgpu", WEBGPU)):
             with chromium(more=flags) as browser:
@@ -161,9 +167,7 @@ def in_tabs(scale):
                 page.set_default_timeout(600_000)
                 page.goto(dash.url + "/runs")
                 for name, num_games in TAB_GAMES.items():
-                    rows.append(in_tab(page, name, max(1, round(num_games * scale)), backend))
-                    print(rows[-1], flush=True)
-    return rows
+                    yield in_tab(page, name, max(1, round(num_games * scale)), backend)
 
 
 def false_alarms(rate, num_senders, num_decisions):
@@ -188,11 +192,11 @@ def false_alarms(rate, num_senders, num_decisions):
 
 
 def turned_later(num_valid, forged_share, num_trials, num_decisions=20):
-    """Forged games that are accepted before the alarm."""
+    """Forged games that are accepted before the alarm, or within MANY_GAMES."""
     drawn, counts = np.random.default_rng(3), []
     for _ in range(num_trials):
         standing, count = Standing(num_valid=num_valid), 0
-        while not standing.is_alarming and count < 100_000:
+        while not standing.is_alarming and count < MANY_GAMES:
             if drawn.random() < standing.check_probability:
                 standing = standing.after_check(drawn.random(num_decisions) < forged_share)
             else:
@@ -202,43 +206,48 @@ def turned_later(num_valid, forged_share, num_trials, num_decisions=20):
     return {
         "valid_before": num_valid,
         "forged_share_of_decisions": forged_share,
+        "decisions_per_game": num_decisions,
+        "trials": num_trials,
+        "not_found": sum(each == MANY_GAMES for each in counts),
         "accepted_mean": round(float(np.mean(counts)), 1),
         "standard_error": round(float(np.std(counts) / np.sqrt(num_trials)), 1),
         "accepted_p99": float(np.quantile(counts, 0.99)),
+        "forged_decisions_mean": round(float(np.mean(counts)) * num_decisions * forged_share, 1),
     }
+
+
+def printed(rows):
+    found = []
+    for row in rows:
+        print(row, flush=True)
+        found.append(row)
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of games")
-    parser.add_argument("--only-tabs", action="store_true", help="no simulation")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args()
-    command = f"bench/lend/calibration.py --scale {options.scale:g}"
-    found = {"tabs": in_tabs(options.scale)}
-    if options.only_tabs:
-        recording.record("lend-calibration", f"{command} --only-tabs", found)
-        return
-    found |= {"honest": [], "false_alarms": [], "turned_later": []}
-    for name, num_games in GAMES.items():
-        for noise in NOISES:
-            row = honest(name, max(1, round(num_games * options.scale)), noise)
-            found["honest"].append(row)
-            print(row, flush=True)
-    for rate in (HONEST_RATE, HONEST_RATE / 2):
-        found["false_alarms"].append(false_alarms(rate, 20_000, 5_000))
-        print(found["false_alarms"][-1], flush=True)
-    for num_valid, share in (
-        (0, 1.0),
-        (0, 0.2),
-        (10, 1.0),
-        (100, 1.0),
-        (10_000, 1.0),
-        (10_000, 0.2),
-    ):
-        found["turned_later"].append(turned_later(num_valid, share, 2_000))
-        print(found["turned_later"][-1], flush=True)
-    recording.record("lend-calibration", command, found)
-    print(json.dumps(found["turned_later"], indent=1))
+    scale, found = options.scale, {}
+    if "tabs" in options.only:
+        found["tabs"] = printed(in_tabs(scale))
+    if "honest" in options.only:
+        found["honest"] = printed(
+            honest(name, max(1, round(num_games * scale)), noise)
+            for name, num_games in GAMES.items()
+            for noise in NOISES
+        )
+    if "false_alarms" in options.only:
+        found["false_alarms"] = printed(
+            false_alarms(rate, 20_000, 5_000) for rate in (HONEST_RATE, HONEST_RATE / 2)
+        )
+    if "turned_later" in options.only:
+        found["turned_later"] = printed(turned_later(*each) for each in TURNED)
+    only = f" --only {' '.join(options.only)}" if options.only != PARTS else ""
+    recording.record(
+        "lend-calibration", f"bench/lend/calibration.py --scale {scale:g}{only}", found
+    )
 
 
 if __name__ == "__main__":

@@ -38,7 +38,6 @@ KINDS = {
     "beastybar": ("beastybar", {}, "dense, 4 blocks of 384"),
 }
 SETTINGS = {"num_simulations": 32, "reuse_tree": False, "cache_bytes": 0}
-BATCH = 16
 MANY = 10**6
 
 WARM_UP_S = 10.0
@@ -75,7 +74,7 @@ PAUSE = "(isPaused) => lent.worker.postMessage({ type: 'pause', isPaused })"
 class Tab:
     """A player of a tab, which rests between its turns."""
 
-    def __init__(self, page, kind, onnx):
+    def __init__(self, page, kind, onnx, batch):
         game, options, _ = KINDS[kind]
         portion = {
             "assignment": 1,
@@ -87,7 +86,7 @@ class Tab:
             "seed": 1,
             "firstSequence": 0,
             "count": MANY,
-            "batch": BATCH,
+            "batch": batch,
         }
         asked = {"player": built("player-*.js"), "core": built("zerofleet-[!p]*.wasm")}
         page.evaluate(START, {**asked, "onnx": onnx and text_of(onnx), "portion": portion})
@@ -118,13 +117,13 @@ class Tab:
         self._page.evaluate("lent.worker.terminate()")
 
 
-def natively(kind, network, seconds):
+def natively(kind, network, batch, seconds):
     """The same games in one thread of this process: simulations per second and per second of
     processor time."""
     game, options, _ = KINDS[kind]
     evaluator = None if network else "hash"
     driver = _core.SelfPlay(
-        zf.games.get(game, **options), SETTINGS, 1, BATCH, 0, evaluator, 1, 1, None, version=1
+        zf.games.get(game, **options), SETTINGS, 1, batch, 0, evaluator, 1, 1, None, version=1
     )
     rates = [played(driver, network, each) for each in (1, seconds)]  # the first warms up
     driver.stop()
@@ -144,12 +143,12 @@ def played(driver, network, seconds):
     return num / (time.monotonic() - began_s), num / (time.process_time() - began_cpu_s)
 
 
-def measure(page, kind, seconds, turns, uses_network):
+def measure(page, kind, batch, seconds, turns, uses_network):
     folder = ROOT / "weights" / kind
     graph, state = read_graph(folder), load_file(folder / "weights.safetensors")
     network = OnnxEvaluator(graph, state) if uses_network else None
-    tab = Tab(page, kind, onnx_with_weights(graph, state, 1) if uses_network else None)
-    found = [(natively(kind, network, seconds), tab.measure(seconds)) for _ in range(turns)]
+    tab = Tab(page, kind, onnx_with_weights(graph, state, 1) if uses_network else None, batch)
+    found = [(natively(kind, network, batch, seconds), tab.measure(seconds)) for _ in range(turns)]
     tab.close()
     row = {}
     for name, index in (("per_s", 0), ("per_cpu_s", 1)):
@@ -172,18 +171,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5, help="per measurement")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=16, help="games that are searched at once")
+    parser.add_argument("--games", nargs="+", choices=KINDS, default=list(KINDS))
     options = parser.parse_args()
-    found = {"settings": SETTINGS, "batch": BATCH, "with_network": {}, "core_alone": {}}
+    found = {"settings": SETTINGS, "batch": options.batch, "with_network": {}, "core_alone": {}}
     with tempfile.TemporaryDirectory() as folder, Dash(Path(folder)) as dash, chromium() as browser:
         found["chromium"] = browser.version
         page = browser.new_page()
         page.goto(dash.url + "/runs")
         for part, uses_network in (("with_network", True), ("core_alone", False)):
-            for kind in KINDS:
-                row = measure(page, kind, options.seconds, options.turns, uses_network)
+            for kind in options.games:
+                row = measure(
+                    page, kind, options.batch, options.seconds, options.turns, uses_network
+                )
                 found[part][kind] = row
                 print(part, kind, json.dumps(row), flush=True)
-    command = f"bench/tab/run.py --seconds {options.seconds:g} --turns {options.turns}"
+    command = (
+        f"bench/tab/run.py --seconds {options.seconds:g} --turns {options.turns} "
+        f"--batch {options.batch} --games {' '.join(options.games)}"
+    )
     recording.record("tab", command, found)
 
 
