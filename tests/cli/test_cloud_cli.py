@@ -36,9 +36,10 @@ def test_a_plan_has_its_price_and_needs_no_account(
     assert found["usd_per_hour"] == pytest.approx(parts, abs=1e-4)
     once = sum(line["usd_once"] for line in found["lines"])
     assert found["total_usd"] == pytest.approx(4 * parts + once, abs=0.01)
-    over = Ran(capsys, *plan, "--budget", "2")
-    assert over.status == 2
-    assert "more than its budget of $2.00" in over.errors
+    for form in ([], ["--json"]):
+        over = Ran(capsys, *plan, "--budget", "2", *form)
+        assert over.status == 2
+        assert "more than its budget of $2.00" in over.errors
 
 
 @pytest.mark.parametrize(

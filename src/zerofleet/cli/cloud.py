@@ -118,11 +118,11 @@ def plan(
                 }
             )
         )
-        return
-    print_plan(priced)
-    say(listed.age_note())
-    if template is not None:
-        say(f"template: {template}")
+    else:
+        print_plan(priced)
+        say(listed.age_note())
+        if template is not None:
+            say(f"template: {template}")
     if asked.budget_usd is not None:
         priced.refuse_over_budget()
 
