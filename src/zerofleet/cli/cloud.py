@@ -331,7 +331,8 @@ def down(
                 erase_bucket(account, kept.identity)
             say(f"deleted: bucket {kept.identity} ({kept.note})")
         else:
-            say(f"kept: {kept}; to delete it: zerofleet cloud down --run {run} --delete-bucket")
+            command = f"zerofleet cloud down --run {run} --region {region} --delete-bucket"
+            say(f"kept: {kept}; to delete it: {command}")
     if not found.left:
         say("nothing else of this run is left that costs")
         return
