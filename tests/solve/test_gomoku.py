@@ -4,17 +4,18 @@ cpp/tests/test_gomoku_solver.cc compares it with brute force on small boards.
 """
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from time import process_time
+from time import monotonic, process_time
 from typing import Any
 
 import pytest
 
 import zerofleet as zf
-from zerofleet.errors import IllegalAction, Inconsistent, Unsupported
+from zerofleet.errors import BadText, IllegalAction, Inconsistent, Unsupported
 from zerofleet.games import Game, Position
 from zerofleet.solve import GomokuSolver
 
@@ -165,6 +166,21 @@ def test_a_quiet_move_before_the_line_does_not_make_it_a_win() -> None:
     position = zf.games.get("gomoku", size=9).from_text("e5 a1 e6 a3")
     assert zf.solve.threats(position, 20_000) is None
     assert not zf.solve.verify_threats(position, [0, 1, 2, 3, 4], 1_000)
+
+
+def test_a_bound_of_time_ends_a_search_and_the_next_one_is_whole() -> None:
+    game = zf.games.get("gomoku")
+    wild = game.from_text("f11 j11 i11 e10 k11 j10 k10 g9 e9 f8 h9 i8 h7 i6 i7 h5 g7")
+    start_s = monotonic()
+    assert zf.solve.threats(wild, max_nodes=10**12, max_seconds=0.2) is None
+    assert 0.2 <= monotonic() - start_s < 2
+    position = position_of(forced_wins()[0])
+    line = zf.solve.threats(position, max_seconds=0)
+    assert line is not None
+    assert zf.solve.verify_threats(position, line)
+    for impossible in (-1, math.nan):
+        with pytest.raises(BadText, match="max_seconds is 0 or more"):
+            zf.solve.threats(position, max_seconds=impossible)
 
 
 def test_a_three_and_a_three_is_a_win_by_threats() -> None:

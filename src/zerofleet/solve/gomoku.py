@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from threading import local
 
 from zerofleet._core import GomokuSolver, Position
+from zerofleet.errors import BadText
 
 _made = local()
 
@@ -18,6 +19,8 @@ def threats(
 ) -> list[int] | None:
     """A proven win of the player to move by fours, else by fours and threes: actions in turn to the
     end of the game. None where none is proven within the bounds (0 seconds: no bound)."""
+    if not max_seconds >= 0:
+        raise BadText(f"max_seconds is 0 or more, not {max_seconds}")
     return solver_of(position).threats(position, max_nodes, max_seconds)
 
 
