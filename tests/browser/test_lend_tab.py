@@ -26,6 +26,23 @@ SIGNATURES = Path(__file__).parents[1] / "golden" / "signatures.txt"
 decode = zf.games.Episode.decode
 
 
+POWER = """
+const battery = Object.assign(new EventTarget(), { charging: false });
+const link = Object.assign(new EventTarget(), { saveData: false });
+Object.defineProperty(navigator, "getBattery", { value: () => Promise.resolve(battery) });
+Object.defineProperty(navigator, "connection", { value: link });
+Object.assign(globalThis, { testBattery: battery, testLink: link });
+"""
+CHARGES = """(charging) => {
+  testBattery.charging = charging;
+  testBattery.dispatchEvent(new Event("chargingchange"));
+}"""
+IS_METERED = """(saveData) => {
+  testLink.saveData = saveData;
+  testLink.dispatchEvent(new Event("change"));
+}"""
+
+
 def actions(episode: zf.games.Episode) -> list[int]:
     return [event.id for event in episode.events]
 
@@ -162,6 +179,27 @@ def test_pause_and_stop_end_the_games_and_start_continues(
     num_before = len(gateway.games)
     page.get_by_role("button", name="Start").click()
     until(lambda: len(gateway.games) > num_before, PATIENCE_S)
+
+
+def test_on_battery_and_metered_links_a_tab_pauses_and_is_given_nothing(
+    page: "Page", gateway: SmallGateway
+) -> None:
+    page.add_init_script(POWER)
+    start_lending(page, gateway.url)
+    until(lambda: phase(page).startswith("paused"), PATIENCE_S)
+    assert "on battery" in phase(page)
+    assert gateway.ready == []
+    page.evaluate(CHARGES, True)
+    until(lambda: len(gateway.games) >= 1, PATIENCE_S)
+    page.evaluate(IS_METERED, True)
+    until(lambda: "metered link" in phase(page))
+    until(lambda: gateway.num_connected == 0)
+    page.wait_for_timeout(1000)
+    num_given, num_received = gateway.num_given, len(gateway.games)
+    page.wait_for_timeout(3000)
+    assert (gateway.num_given, len(gateway.games)) == (num_given, num_received)
+    page.get_by_label("Pause on a metered link").uncheck()
+    until(lambda: len(gateway.games) > num_received, PATIENCE_S)
 
 
 def test_a_tab_whose_signatures_differ_is_told_so_and_does_not_try_again(

@@ -99,6 +99,8 @@ export class LendClient implements Listener {
   private readonly matches = new Map<string, OpenMatch>();
   private tasks: Task[] = [];
   private isGreeted = false;
+  /** The signatures are known, so it may connect. */
+  private isPrepared = false;
   private isPaused = false;
   private isEnded = false;
   private readonly weights: WeightsOfRun;
@@ -112,7 +114,10 @@ export class LendClient implements Listener {
     this.outbox = new Outbox(store, {
       send: (message) => this.connection?.send(message) ?? false,
       lostAnswer: () => this.connection?.again(),
-      counted: (counts) => this.show(counts),
+      counted: (counts) => {
+        this.show(counts);
+        this.leaveIfPaused();
+      },
       failed: (error) => this.fail(error),
     });
     const serverUrl = start.socketUrl.replace(/^ws/, "http");
@@ -152,9 +157,28 @@ export class LendClient implements Listener {
     if (this.isPaused) this.setPaused(true, this.state.note);
     this.signatures = await players[0]!.signatures();
     await this.resume();
-    if (this.isEnded) return;
-    this.show({ phase: "connecting", note: "" });
-    this.connection = new Connection(this.start.socketUrl, this);
+    this.isPrepared = true;
+    this.connect();
+  }
+
+  private connect(): void {
+    if (this.isEnded || !this.isPrepared || this.connection !== null) return;
+    if (this.isPaused) {
+      this.show({ phase: "paused" });
+    } else {
+      this.show({ phase: "connecting", note: "" });
+      this.connection = new Connection(this.start.socketUrl, this);
+    }
+  }
+
+  /** A paused tab leaves once the gateway has what it finished, so that it is given nothing that it would not play. */
+  private leaveIfPaused(): void {
+    if (!this.isPaused || this.state.numWaiting > 0) return;
+    this.connection?.end();
+    this.connection = null;
+    this.isGreeted = false;
+    this.outbox.close();
+    this.dropMatches();
   }
 
   /** What an earlier tab had not finished, if there is time for it and its weights are here. */
@@ -187,8 +211,10 @@ export class LendClient implements Listener {
   setPaused(isPaused: boolean, note: string): void {
     this.isPaused = isPaused;
     for (const player of this.players) player.setPaused(isPaused);
-    if (!isPaused) this.dispatch();
+    if (isPaused) this.leaveIfPaused();
+    else this.dispatch();
     this.show({ note });
+    this.connect();
   }
 
   async stop(): Promise<void> {

@@ -9,29 +9,33 @@ export type ToClient =
 
 const LOCK = "zerofleet-lend";
 
-let client: LendClient | null = null;
+let begun: (client: LendClient) => void;
+/** What the page asks for before the client has begun, such as a pause on battery, waits for it. */
+const client = new Promise<LendClient>((resolve) => (begun = resolve));
 let release: (() => void) | null = null;
 const tell = (state: LendState) => postMessage(state);
 
 onmessage = ({ data }: MessageEvent<ToClient>) => {
-  switch (data.type) {
-    case "start":
-      void begin(data.start);
-      break;
+  if (data.type === "start") void begin(data.start);
+  else void client.then((client) => obey(client, data));
+};
+
+function obey(client: LendClient, asked: Exclude<ToClient, { type: "start" }>): void {
+  switch (asked.type) {
     case "choose":
-      client?.choose(data.choice);
+      client.choose(asked.choice);
       break;
     case "pause":
-      client?.setPaused(data.isPaused, data.note);
+      client.setPaused(asked.isPaused, asked.note);
       break;
     case "stop":
-      void client?.stop().then(() => {
+      void client.stop().then(() => {
         release?.();
         close();
       });
       break;
   }
-};
+}
 
 async function begin(start: LendStart): Promise<void> {
   await navigator.locks
@@ -41,7 +45,7 @@ async function begin(start: LendStart): Promise<void> {
         return;
       }
       const held = new Promise<void>((resolve) => (release = resolve));
-      client = await LendClient.begin(start, tell);
+      begun(await LendClient.begin(start, tell));
       await held;
     })
     .catch((error: unknown) => tell({ ...NOTHING, phase: "failed", note: String(error) }));
