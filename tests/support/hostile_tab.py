@@ -8,7 +8,7 @@ that is hostile; the least of $ZEROFLEET_ATTACKS attempts.
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from zerofleet.web.lend import messages
 from zerofleet.web.lend.messages import PlayGames
 
-Attack = Callable[[LentServer], Awaitable[str]]
+Attack = Callable[[LentServer], Coroutine[Any, Any, str]]
 
 numbers = iter(range(10**9))
 
