@@ -20,7 +20,8 @@ from pathlib import Path
 from urllib.request import urlopen
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
-from legs import Side, blocks, ratio_of_pairs
+from legs import MAX_OTHER_CORES as MAX_OTHER_CORES
+from legs import Side, alternate, ratio_of_pairs
 from parts import NEVER_TRAINS, RUN, Bench, wait_for
 
 COUNTERS = ("games", "simulations")
@@ -107,7 +108,7 @@ def start(stack, bench, cores, device):
     return players
 
 
-def compare(game, preset, cores, device, minutes, seconds, settings):
+def compare(game, preset, cores, device, minutes, seconds, max_other_cores, settings):
     """Legs of both, their ratio by blocks, and its 95 % interval."""
     end_s = time.monotonic() + minutes * 60
     with ExitStack() as stack:
@@ -115,17 +116,16 @@ def compare(game, preset, cores, device, minutes, seconds, settings):
         bench.trainer(game, *NEVER_TRAINS, PATIENT, *settings, preset=preset)
         bench.wait_for_trainer()
         players = start(stack, bench, cores, device)
-        legs = {name: [] for name in players}
-        for block in blocks(players, seconds, end_s):
-            for name, side in block:
-                leg = side.leg(seconds)
-                legs[name].append(leg)
-                print(
-                    f"  {game}/{preset} {name:6} {leg['games']:8.2f} games/s "
-                    f"{leg['simulations']:10,.0f} simulations/s  "
-                    f"other programs {leg['other_cores']:.2f} cores",
-                    flush=True,
-                )
+
+        def show(name, leg):
+            print(
+                f"  {game}/{preset} {name:6} {leg['games']:8.2f} games/s "
+                f"{leg['simulations']:10,.0f} simulations/s  "
+                f"other programs {leg['other_cores']:.2f} cores",
+                flush=True,
+            )
+
+        legs = alternate(players, seconds, end_s, max_other_cores, show)
     ratio, interval, ratios = ratio_of_pairs(
         *([leg["simulations"] for leg in legs[name]] for name in ("remote", "own"))
     )

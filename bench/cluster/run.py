@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from fed import fed
-from games import compare
+from games import MAX_OTHER_CORES, compare
 from recording import record
 from wire import added_latency, throughput
 
@@ -37,6 +37,7 @@ def measure_games(arguments, cores):
                 arguments.device,
                 arguments.minutes,
                 arguments.seconds,
+                arguments.others,
                 arguments.settings,
             )
         )
@@ -114,6 +115,9 @@ def main():
     parser.add_argument("--only", nargs="*", choices=MEASUREMENTS, default=list(MEASUREMENTS))
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement or leg")
     parser.add_argument("--minutes", type=float, default=5, help="of games, for each preset")
+    parser.add_argument(
+        "--others", type=float, default=MAX_OTHER_CORES, help="most cores of other programs, games"
+    )
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:1")
     parser.add_argument("--cores", type=int, default=0, help="to use; 0: all of the machine")
     parser.add_argument("--presets", nargs="*", default=["connect4/fast"])

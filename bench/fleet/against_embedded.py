@@ -5,12 +5,12 @@
     .venv/bin/python bench/fleet/against_embedded.py --presets beastybar/h200_8min --links mps
 
 Both runs are there all the time, and one of them is stopped while the other runs a leg (legs.py).
-There are as many blocks of legs as fit into --minutes, which count from the start of the runs.
+There are as many blocks of legs as fit into --minutes, which count from the start of the runs. A
+leg during which other programs used more cores than --others is run again.
 
 Behind a link such as 20ms or 20mbit the worker is a host of its own, and a relay delays each way,
 or the bandwidth is bounded (needs root). With mps worker and trainer share a GPU through NVIDIA
-MPS, else by turns. The cores are divided as `zerofleet fleet local` divides them. A leg also says
-how many cores other programs used meanwhile.
+MPS, else by turns. The cores are divided as `zerofleet fleet local` divides them.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import sys
 import time
 from contextlib import ExitStack
 
-from legs import Side, blocks, ratio_of_pairs
+from legs import MAX_OTHER_CORES, Side, alternate, ratio_of_pairs
 from links import Link
 from mps import Mps
 from parts import Bench, record, sets, wait_for
@@ -117,7 +117,7 @@ def start_fleet(run, game, preset, link, environment):
 # ---- comparing them
 
 
-def compare(preset, name, minutes, seconds):
+def compare(preset, name, minutes, seconds, max_other_cores):
     """Legs of both by this link, their ratio by blocks, and its 95 % interval."""
     end_s = time.monotonic() + minutes * 60
     game, _, size = preset.partition("/")
@@ -130,16 +130,15 @@ def compare(preset, name, minutes, seconds):
         runs = {name: Run(bench, side, name) for name, side in sides.items()}
         start_embedded(runs[EMBEDDED], game, size)
         start_fleet(runs[FLEET], game, size, link, environment)
-        legs = {side: [] for side in sides}
-        for block in blocks(runs, seconds, end_s):
-            for side, run in block:
-                leg = run.leg(seconds)
-                legs[side].append(leg)
-                print(
-                    f"  {preset} {name:6} {side:8} {leg['games_per_s']:8.1f} games/s  "
-                    f"other programs {leg['other_cores']:.2f} cores",
-                    flush=True,
-                )
+
+        def show(side, leg):
+            print(
+                f"  {preset} {name:6} {side:8} {leg['games_per_s']:8.1f} games/s  "
+                f"other programs {leg['other_cores']:.2f} cores",
+                flush=True,
+            )
+
+        legs = alternate(runs, seconds, end_s, max_other_cores, show)
         used = used_by(bench.usage)
     per_s = {side: [leg["games_per_s"] for leg in found] for side, found in legs.items()}
     ratio, interval, ratios = ratio_of_pairs(per_s[FLEET], per_s[EMBEDDED])
@@ -187,12 +186,15 @@ def main():
     parser.add_argument("--links", nargs="+", default=["none"], help="such as 20ms, 20mbit or mps")
     parser.add_argument("--minutes", type=float, default=5, help="of each preset by each link")
     parser.add_argument("--seconds", type=float, default=16, help="of each leg")
+    parser.add_argument(
+        "--others", type=float, default=MAX_OTHER_CORES, help="most cores of other programs"
+    )
     parser.add_argument("--no-record", action="store_true", help="print only")
     arguments = parser.parse_args()
     for link in arguments.links:
         way_of(link)
     found = [
-        compare(preset, link, arguments.minutes, arguments.seconds)
+        compare(preset, link, arguments.minutes, arguments.seconds, arguments.others)
         for preset in arguments.presets
         for link in arguments.links
     ]

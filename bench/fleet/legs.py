@@ -3,16 +3,14 @@
     with Side(bench) as own, Side(bench) as other:
         own.role("a", "worker", "--run", RUN)
         ...
-        for block in blocks({"own": own, "other": other}, seconds, end_s):
-            for name, side in block:
-                with side.running() as leg:
-                    time.sleep(seconds)
+        found = alternate({"own": run, "other": other_run}, seconds, end_s, max_other_cores, show)
 
 Both are there all the time, and a side's processes are stopped (SIGSTOP) except in its legs: no leg
 pays for a start, so that there are many of them. A block has a leg of each; every other block has
-them in reverse order.
+them in reverse order. A leg during which other programs used many cores is run again.
 """
 
+import itertools
 import math
 import os
 import signal
@@ -23,6 +21,9 @@ from contextlib import contextmanager
 
 from zerofleet.arena.two_samples import t_quantile
 from zerofleet.cores import cpu_ticks
+
+MAX_OTHER_CORES = 0.25
+"""Of other programs during a leg that counts."""
 
 
 class Side:
@@ -74,6 +75,7 @@ class OtherPrograms:
         """The mean from its making to its end."""
 
     def end(self):
+        """Once what was measured has stopped."""
         start_s, others_s = self._start
         self.cores = (self._others_s() - others_s) / (time.monotonic() - start_s)
 
@@ -83,12 +85,30 @@ class OtherPrograms:
         return busy / os.sysconf("SC_CLK_TCK") - own_s
 
 
-def blocks(sides, seconds, end_s):
-    """Names and sides of each next block, as long as it fits before the end."""
-    number = 0
-    while time.monotonic() + len(sides) * seconds <= end_s:
-        yield reversed(sides.items()) if number % 2 else sides.items()
-        number += 1
+def alternate(runs, seconds, end_s, max_other_cores, show):
+    """The legs of each run by its name, of whole blocks, as many as fit before the end.
+
+    `run.leg(seconds)` gives the figures of a leg, among them `other_cores`; `show(name, leg)` is
+    called for each. One with more than `max_other_cores` does not count, and is run again.
+    """
+    found = {name: [] for name in runs}
+
+    def quiet_leg(name):
+        while time.monotonic() + seconds <= end_s:
+            leg = runs[name].leg(seconds)
+            show(name, leg)
+            if leg["other_cores"] <= max_other_cores:
+                return leg
+        return None
+
+    for number in itertools.count():
+        block = {}
+        for name in reversed(runs) if number % 2 else runs:
+            block[name] = quiet_leg(name)
+            if block[name] is None:
+                return found
+        for name, leg in block.items():
+            found[name].append(leg)
 
 
 def ratio_of_pairs(above, below):
@@ -96,7 +116,7 @@ def ratio_of_pairs(above, below):
     ratios. A machine that becomes slower from block to block does not widen the interval."""
     ratios = [over / under for over, under in zip(above, below, strict=True)]
     if len(ratios) < 2:
-        sys.exit(f"{len(ratios)} blocks of legs: an interval needs two; use a larger --minutes")
+        sys.exit(f"{len(ratios)} quiet blocks of legs: an interval needs two; see --minutes")
     logs = [math.log(each) for each in ratios]
     mean = statistics.mean(logs)
     half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
