@@ -22,7 +22,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from zerofleet.web import safety
-from zerofleet.web.lend import accounts, gateway, messages
+from zerofleet.web.lend import accounts, gateway, messages, tab
 from zerofleet.web.lend.accounts import CONSENT
 from zerofleet.web.lend.messages import GamesComplete
 from zerofleet.web.safety import Rate
@@ -152,7 +152,7 @@ async def half_open(lent: LentServer) -> str:
 
 async def silent(lent: LentServer) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gateway, "SILENT_S", 0.3)
+        patch.setattr(tab, "SILENT_S", 0.3)
         async with at_work(lent) as (client, _):
             meter.begin()
             return await code_of(client)

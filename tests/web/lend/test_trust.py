@@ -14,7 +14,8 @@ from redis_server import RedisServer, needs_redis
 
 from zerofleet.games import Episode
 from zerofleet.web.lend import trust, upkeep
-from zerofleet.web.lend.ledger import ACCEPTED, REPLAYED, Ledger, LedgerGame
+from zerofleet.web.lend.ledger import Ledger
+from zerofleet.web.lend.ledger_rows import ACCEPTED, REPLAYED, LedgerGame
 from zerofleet.web.lend.messages import GamesComplete, GamesRefused, PlayGames
 from zerofleet.web.lend.trust import ALARM, Standing, fisher_p_value, is_selected
 

@@ -6,7 +6,7 @@ from zerofleet import _core
 from zerofleet.config import Config
 from zerofleet.errors import ZerofleetError
 from zerofleet.games import Episode, Game
-from zerofleet.web.lend.ledger import Assignment, LedgerGame
+from zerofleet.web.lend.ledger_rows import Assignment, LedgerGame
 from zerofleet.web.lend.trust import MAX_OUTCOME_DISTANCE, MAX_POLICY_DISTANCE
 from zerofleet.web.lend.weights import LentWeights
 

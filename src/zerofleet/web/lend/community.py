@@ -5,7 +5,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from zerofleet.web.lend.ledger import Account, Contribution, Ledger
+from zerofleet.web.lend.ledger import Ledger
+from zerofleet.web.lend.ledger_rows import Account, Contribution
 from zerofleet.web.lend.schema import (
     Community,
     CommunityDevice,

@@ -18,7 +18,8 @@ from zerofleet.errors import ZerofleetError
 from zerofleet.metrics import needed
 from zerofleet.web.errors import Refused, unknown
 from zerofleet.web.lend import accounts, community
-from zerofleet.web.lend.ledger import Account, Ledger, NameTaken
+from zerofleet.web.lend.ledger import Ledger, NameTaken
+from zerofleet.web.lend.ledger_rows import Account
 from zerofleet.web.lend.messages import PROTOCOL, SOCKET_PATH
 from zerofleet.web.lend.schema import (
     Community,
@@ -29,6 +30,7 @@ from zerofleet.web.lend.schema import (
     OperatorAction,
     SignUp,
 )
+from zerofleet.web.lend.tab import LATER, Closing, refuse
 from zerofleet.web.lend.upkeep import Upkeep
 from zerofleet.web.runs import Runs
 from zerofleet.web.safety import RateLimits
@@ -102,9 +104,6 @@ class Lending:
 
     async def connect(self, socket: WebSocket) -> None:
         """Serves one tab until it leaves."""
-        # Imported here: it needs the extra `fleet`.
-        from zerofleet.web.lend.gateway import LATER, Closing, refuse
-
         if self._gateway is None:
             await socket.accept()
             await refuse(socket, Closing("no_run", self._reason, LATER))

@@ -20,7 +20,8 @@ from zerofleet.cores import num_cores
 from zerofleet.fleet.gateway_role import GatewayRole
 from zerofleet.games import Episode
 from zerofleet.web.lend.checks import Checker, GameFault
-from zerofleet.web.lend.ledger import ACCEPTED, Assignment, Ledger, LedgerGame
+from zerofleet.web.lend.ledger import Ledger
+from zerofleet.web.lend.ledger_rows import ACCEPTED, Assignment, LedgerGame
 from zerofleet.web.lend.match_checks import CHECK_PROBABILITY, PlayedPortion
 from zerofleet.web.lend.matches import Matches, Portion
 from zerofleet.web.lend.trust import Standing

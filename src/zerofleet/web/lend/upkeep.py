@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from zerofleet.bus import BusFull, BusUnreachable
 from zerofleet.errors import ZerofleetError
-from zerofleet.web.lend.ledger import ACCEPTED, REPLAYED, Assignment, Ledger
+from zerofleet.web.lend.ledger import Ledger
+from zerofleet.web.lend.ledger_rows import ACCEPTED, REPLAYED, Assignment
 from zerofleet.web.lend.trust import is_selected, is_test_due
 
 if TYPE_CHECKING:
