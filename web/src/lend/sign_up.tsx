@@ -11,6 +11,9 @@ interface SignUpProps {
   onToken: (token: string) => void;
 }
 
+/** What the server takes. */
+const NAME = /^[\p{L}\p{M}\p{Nd}_ .'-]{2,40}$/u;
+
 export function SignUp({ status, onToken }: SignUpProps) {
   const [name, setName] = useState("");
   const [hasAgreed, setAgreed] = useState(false);
@@ -41,11 +44,16 @@ export function SignUp({ status, onToken }: SignUpProps) {
           <p key={paragraph}>{paragraph}</p>
         ))}
         <StoredHere />
-        <Field label="Your name on the community page" value={name} onInput={setName} placeholder="2 to 40 letters" />
+        <Field
+          label="Your name on the community page"
+          value={name}
+          onInput={setName}
+          placeholder="Letters, digits, spaces, . ' -"
+        />
         <Switch label="I agree" isOn={hasAgreed} onChange={setAgreed} />
         {error && <ErrorNote error={error} />}
         <div>
-          <Button type="submit" tone="main" disabled={!hasAgreed || name.trim().length < 2}>
+          <Button type="submit" tone="main" disabled={!hasAgreed || !NAME.test(name.trim())}>
             Sign up
           </Button>
         </div>
@@ -78,7 +86,7 @@ export function StoredHere() {
   return (
     <p>
       This browser stores the account's token, your choices, a random number that tells this device from your others,
-      the newest weights, and finished games until the server has them. Deleting the account below erases all of it.
+      the newest weights, and finished games until the server has them. Deleting the account erases all of it.
     </p>
   );
 }

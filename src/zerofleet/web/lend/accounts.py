@@ -28,11 +28,11 @@ MAX_GAMES_PER_DAY = 50_000
 
 CONSENT_TEXT = (
     "While this page lends, it uses this device's processor, memory and network to play games "
-    "that train a program, at the shares that you set, until you stop it or close the tab. The "
+    "that train a program, at the shares that you set, until you stop it or close the tab.\n\nThe "
     "server stores the name you choose, a hash of your token, a hash of a random number that "
     "stands for this device, the kind of computation (wasm or webgpu), and for each game its "
     "number, time, length and result. It does not store your network address; it counts requests "
-    "per address in memory. The community page shows your name with your totals. Deleting your "
+    "per address in memory. The community page shows your name with your totals.\n\nDeleting your "
     "account removes the name, the hashes and every link between you and your games; the games "
     "themselves stay in the training data, as nobody's."
 )
