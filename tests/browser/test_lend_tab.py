@@ -188,6 +188,7 @@ def test_on_battery_and_metered_links_a_tab_pauses_and_is_given_nothing(
     start_lending(page, gateway.url)
     until(lambda: phase(page).startswith("paused"), PATIENCE_S)
     assert "on battery" in phase(page)
+    assert page.get_by_role("button", name="Resume").count() == 0
     assert gateway.ready == []
     page.evaluate(CHARGES, True)
     until(lambda: len(gateway.games) >= 1, PATIENCE_S)

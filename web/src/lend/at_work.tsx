@@ -9,10 +9,10 @@ import { bytes, count, duration, percent, plural, short, ago } from "../parts/fo
 import { ErrorNote, Section, sentence } from "../parts/page";
 import { Table, type Column } from "../parts/table";
 import type { components } from "../api";
-import type { LendState, Phase } from "./client";
 import { forgetAll, lender, useLent, type Lent } from "./lender";
 import { Limits } from "./limits";
 import { StoredHere } from "./sign_up";
+import type { LendState, Phase } from "./state";
 import { useEvery, type LendStatus } from "./tabs";
 
 type Account = components["schemas"]["LendAccount"];
@@ -53,9 +53,9 @@ export function AtWork({ status, token, onForgotten }: AtWorkProps) {
                 Start
               </Button>
             )}
-            {isOn && (
-              <Button onClick={() => lender.pause(lent.pauseReason === "")}>
-                {lent.pauseReason === "" ? "Pause" : "Resume"}
+            {isOn && (lent.pauseReason === "" || lent.isPausedByPerson) && (
+              <Button onClick={() => lender.pause(!lent.isPausedByPerson)}>
+                {lent.isPausedByPerson ? "Resume" : "Pause"}
               </Button>
             )}
             {isOn && <Button onClick={() => lender.stop()}>Stop</Button>}

@@ -17,70 +17,13 @@ import {
   type Whole,
 } from "./messages";
 import { Outbox } from "./outbox";
-import type { Duty, FromPlayer, Slot, Watched } from "./player";
+import type { FromPlayer, Slot } from "./player";
 import { Player, type Task } from "./player_handle";
 import { hasWebGpu } from "./power";
-import { LendStore, type OpenAssignment, type WaitingGame } from "./store";
+import { NOTHING, type LendChoice, type LendStart, type LendState, type Phase } from "./state";
+import { LendStore, isLate, type OpenAssignment, type WaitingGame } from "./store";
 import { Unreachable, WeightsOfRun } from "./weights";
-
-export interface LendChoice {
-  duty: Duty;
-  numWorkers: number;
-  /** Games that a worker searches at once. */
-  batch: number;
-  /** Per search; null: as many as the run says. */
-  simulations: number | null;
-}
-
-export interface LendStart {
-  /** Of the WebSocket. */
-  socketUrl: string;
-  token: string;
-  /** Addresses of the core by the name of its build. */
-  cores: Readonly<Record<string, string>>;
-  choice: LendChoice;
-}
-
-export type Phase = "starting" | "connecting" | "waiting" | "playing" | "paused" | "refused" | "failed" | "stopped";
-
-/** What the page shows. Counts are those since the start. */
-export interface LendState {
-  phase: Phase;
-  /** Why, in a sentence; may be empty. */
-  note: string;
-  backend: Backend | null;
-  /** The largest difference from the recorded answers. */
-  difference: number | null;
-  version: string | null;
-  numFinished: number;
-  numAccepted: number;
-  numRefused: number;
-  /** Stored here, not yet on the gateway's disk. */
-  numWaiting: number;
-  simulations: number;
-  inferences: number;
-  inferenceSeconds: number;
-  /** Of all workers together, without pauses. */
-  workSeconds: number;
-  watched: Watched | null;
-}
-
-export const NOTHING: LendState = {
-  phase: "stopped",
-  note: "",
-  backend: null,
-  difference: null,
-  version: null,
-  numFinished: 0,
-  numAccepted: 0,
-  numRefused: 0,
-  numWaiting: 0,
-  simulations: 0,
-  inferences: 0,
-  inferenceSeconds: 0,
-  workSeconds: 0,
-  watched: null,
-};
+import { Workload } from "./workload";
 
 /** Refusals that waiting does not cure. */
 const FINAL_CODES = new Set(["protocol", "quarantined", "revoked", "signature", "wrong_token"]);
@@ -95,9 +38,7 @@ export class LendClient implements Listener {
   private device = new Uint8Array(16);
   private signatures: Record<string, string> = {};
   private features = { simd: false, threads: false, webgpu: false };
-  private readonly open = new Map<string, OpenAssignment>();
-  private readonly matches = new Map<string, OpenMatch>();
-  private tasks: Task[] = [];
+  private readonly workload: Workload;
   private isGreeted = false;
   /** The signatures are known, so it may connect. */
   private isPrepared = false;
@@ -120,6 +61,9 @@ export class LendClient implements Listener {
       },
       failed: (error) => this.fail(error),
     });
+    this.workload = new Workload(start.choice.numWorkers, (key) =>
+      this.outbox.change(() => store.forgetAssignment(key)),
+    );
     const serverUrl = start.socketUrl.replace(/^ws/, "http");
     this.weights = new WeightsOfRun(serverUrl, start.token, (kept) => this.outbox.change(() => store.putWeights(kept)));
   }
@@ -192,7 +136,7 @@ export class LendClient implements Listener {
         continue;
       }
       this.weights.put(kept);
-      this.take(assignment);
+      this.workload.add(assignment);
     }
     this.dispatch();
   }
@@ -270,7 +214,7 @@ export class LendClient implements Listener {
 
   heartbeat(): FromTab {
     const task = this.players.find((player) => player.task !== null)?.task;
-    const playing = task ? (this.open.get(task.key)?.given.assignment ?? null) : null;
+    const playing = task ? (this.workload.assignment(task.key)?.given.assignment ?? null) : null;
     return { type: "HEARTBEAT", playing };
   }
 
@@ -328,31 +272,13 @@ export class LendClient implements Listener {
 
   private given(message: PlayGames): void {
     const key = String(message.assignment);
-    if (this.open.has(key)) return;
+    if (this.workload.assignment(key) !== null) return;
     const deadlineMs = Date.now() + 1000 * message.deadline_s;
     const assignment: OpenAssignment = { key, given: message, deadlineMs, played: [] };
     this.outbox.change(() => this.store.putAssignment(assignment));
-    this.take(assignment);
+    this.workload.add(assignment);
     this.show({ note: this.isPaused ? this.state.note : "" });
     this.dispatch();
-  }
-
-  /** Splits what is left to play among the workers. */
-  private take(assignment: OpenAssignment): void {
-    this.open.set(assignment.key, assignment);
-    const count = Number(assignment.given.count);
-    const played = new Set(assignment.played);
-    const most = Math.max(1, Math.ceil((count - played.size) / this.start.choice.numWorkers));
-    for (let first = 0; first < count;) {
-      if (played.has(first)) {
-        ++first;
-        continue;
-      }
-      let next = first;
-      while (next < count && !played.has(next) && next - first < most) ++next;
-      this.tasks.push({ key: assignment.key, first, count: next - first, isMatch: false });
-      first = next;
-    }
   }
 
   /** Gives idle players something to play. */
@@ -360,7 +286,7 @@ export class LendClient implements Listener {
     if (this.isEnded || this.isPaused) return;
     for (const player of this.players) {
       if (player.task !== null) continue;
-      const task = this.nextTask();
+      const task = this.workload.next();
       if (task === null) break;
       player.task = task;
       const playing = task.isMatch ? this.playMatch(player, task) : this.playOn(player, task);
@@ -369,28 +295,8 @@ export class LendClient implements Listener {
     this.show({});
   }
 
-  private nextTask(): Task | null {
-    for (let task = this.tasks.shift(); task !== undefined; task = this.tasks.shift()) {
-      if (task.isMatch) {
-        if (this.matches.get(task.key)?.isLate() === false) return task;
-        this.matches.delete(task.key);
-        continue;
-      }
-      const assignment = this.open.get(task.key);
-      if (assignment !== undefined && !isLate(assignment)) return task;
-      this.drop(task.key);
-    }
-    return null;
-  }
-
-  private drop(key: string): void {
-    this.open.delete(key);
-    this.tasks = this.tasks.filter((task) => task.key !== key);
-    this.outbox.change(() => this.store.forgetAssignment(key));
-  }
-
   private async playOn(player: Player, task: Task): Promise<void> {
-    const { given } = this.open.get(task.key)!;
+    const { given } = this.workload.assignment(task.key)!;
     if (!(await this.load(player, task, "games", given.version, true))) return;
     player.play({
       assignment: given.assignment,
@@ -411,9 +317,7 @@ export class LendClient implements Listener {
   private async load(player: Player, task: Task, slot: Slot, version: Whole, isKept: boolean): Promise<boolean> {
     const name = String(version);
     if (player.versions.get(slot) === name) return true;
-    const needed = [...this.open.values()].map((each) => each.given.version);
-    for (const match of this.matches.values()) needed.push(...match.versions());
-    const kept = await this.weights.of(version, needed, isKept).catch((error: unknown) => {
+    const kept = await this.weights.of(version, this.workload.versions(), isKept).catch((error: unknown) => {
       if (!(error instanceof Unreachable)) throw error;
       this.show({ note: error.message });
       return null;
@@ -438,15 +342,13 @@ export class LendClient implements Listener {
   // ---- matches
 
   private givenMatch(message: PlayMatch): void {
-    const match = new OpenMatch(message);
-    this.matches.set(match.key, match);
-    this.tasks.unshift(...match.tasks(this.start.choice.numWorkers));
+    this.workload.addMatch(new OpenMatch(message));
     this.show({ note: this.isPaused ? this.state.note : "" });
     this.dispatch();
   }
 
   private async playMatch(player: Player, task: Task): Promise<void> {
-    const match = this.matches.get(task.key)!;
+    const match = this.workload.match(task.key)!;
     const { weights, opponent } = match.given;
     const slots: [Slot, typeof weights][] = [
       ["first", weights],
@@ -454,7 +356,7 @@ export class LendClient implements Listener {
     ];
     for (const [slot, { version }] of slots)
       if (version != null && !(await this.load(player, task, slot, version, false))) return;
-    if (this.matches.has(match.key)) {
+    if (this.workload.match(match.key) !== null) {
       player.playMatch(match.part(task));
       this.show({});
     } else {
@@ -467,21 +369,20 @@ export class LendClient implements Listener {
     const { part, games, work, wallSeconds, isEnd } = message;
     this.count(work, wallSeconds, games.length);
     if (!isEnd) return;
-    const match = this.matches.get(part.key);
+    const match = this.workload.match(part.key);
     match?.take(part, games);
     if (match?.isComplete()) {
       this.outbox.expect(match.ids().map(([worker, sequence]) => idText(worker, sequence)));
       this.connection?.send(match.result());
     }
-    if (match?.isComplete() || match?.isLate()) this.matches.delete(match.key);
+    if (match?.isComplete() || match?.isLate()) this.workload.dropMatch(match.key);
     player.task = null;
     this.dispatch();
   }
 
   /** Whoever gave them gives them to others. */
   private dropMatches(): void {
-    this.matches.clear();
-    this.tasks = this.tasks.filter((task) => !task.isMatch);
+    this.workload.dropMatches();
     for (const player of this.players) if (player.task?.isMatch) player.cancel();
   }
 
@@ -489,7 +390,7 @@ export class LendClient implements Listener {
   private putBack(player: Player, task: Task): void {
     setTimeout(() => {
       player.task = null;
-      this.tasks.push(task);
+      this.workload.putBack(task);
       this.dispatch();
     }, FETCH_AGAIN_MS);
   }
@@ -506,7 +407,7 @@ export class LendClient implements Listener {
     for (const player of this.players) player.versions.clear();
     for (const player of this.players) {
       if (player.task === null) continue;
-      this.tasks.unshift(player.task);
+      this.workload.putBack(player.task);
       player.task = null;
     }
     this.show({ backend: "wasm", note: `WebGPU's answers differ by ${far}, so WebAssembly plays.` });
@@ -554,7 +455,7 @@ export class LendClient implements Listener {
       wallSeconds: player.owed.wallSeconds + wallSeconds,
     };
     const key = String(portion.assignment);
-    const assignment = this.open.get(key) ?? null;
+    const assignment = this.workload.assignment(key);
     if (episodes.length > 0) {
       const share = 1 / episodes.length;
       const games = episodes.map((bytes): WaitingGame => {
@@ -574,16 +475,12 @@ export class LendClient implements Listener {
       const kept = assignment && { ...assignment, played: [...assignment.played] };
       this.outbox.add(games, kept);
     }
-    if (assignment !== null && assignment.played.length >= Number(assignment.given.count)) this.drop(key);
+    if (assignment !== null && assignment.played.length >= Number(assignment.given.count)) this.workload.drop(key);
     if (message.isEnd) {
       player.task = null;
       this.dispatch();
     }
   }
-}
-
-function isLate(assignment: OpenAssignment): boolean {
-  return Date.now() >= assignment.deadlineMs;
 }
 
 function textsOf(ids: readonly [Whole, Whole][]): string[] {

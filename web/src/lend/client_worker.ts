@@ -1,5 +1,6 @@
 // The Web Worker in which the client runs. Of all tabs of a browser one lends: games and device are the browser's.
-import { LendClient, NOTHING, type LendChoice, type LendStart, type LendState } from "./client";
+import { LendClient } from "./client";
+import { NOTHING, type LendChoice, type LendStart, type LendState } from "./state";
 
 export type ToClient =
   | { type: "start"; start: LendStart }

@@ -1,9 +1,9 @@
 // Lending as the pages see it: one for the whole document, so that it continues while other pages are shown.
 import { useEffect, useState } from "preact/hooks";
 import { cores } from "../core/builds";
-import { NOTHING, type LendChoice, type LendState } from "./client";
 import type { ToClient } from "./client_worker";
 import { readPower, watchPower, type Power } from "./power";
+import { NOTHING, type LendChoice, type LendState } from "./state";
 import { LendStore } from "./store";
 
 const TOKEN = "zerofleet.lend.token";
@@ -18,6 +18,8 @@ export interface Lent {
   client: LendState;
   /** By the person or by the power; empty where it is not paused. */
   pauseReason: string;
+  /** Who alone can resume it; a pause by the power ends with its cause, or by the choice. */
+  isPausedByPerson: boolean;
   /** Unix time in ms; null while nothing is lent. */
   startedAt: number | null;
   choice: PageChoice;
@@ -38,10 +40,9 @@ const PAUSED_BY_PERSON = "Paused.";
 
 class Lender {
   private worker: Worker | null = null;
-  private isPausedByPerson = false;
   private power: Power = { isOnBattery: false, isMetered: false };
   private readonly listeners = new Set<(lent: Lent) => void>();
-  lent: Lent = { client: NOTHING, pauseReason: "", startedAt: null, choice: readChoice() };
+  lent: Lent = { client: NOTHING, pauseReason: "", isPausedByPerson: false, startedAt: null, choice: readChoice() };
 
   constructor() {
     watchPower((power) => {
@@ -54,7 +55,6 @@ class Lender {
     if (this.worker !== null) return;
     const worker = new Worker(new URL("./client_worker.ts", import.meta.url), { type: "module" });
     this.worker = worker;
-    this.isPausedByPerson = false;
     worker.onmessage = ({ data }: MessageEvent<LendState>) => {
       if (this.worker !== worker) return;
       const isOver = data.phase === "stopped" || data.phase === "failed" || data.phase === "refused";
@@ -78,7 +78,7 @@ class Lender {
   }
 
   pause(isPaused: boolean): void {
-    this.isPausedByPerson = isPaused;
+    this.change({ isPausedByPerson: isPaused });
     this.applyPause();
   }
 
@@ -102,7 +102,7 @@ class Lender {
 
   private applyPause(): void {
     const { pausesOnBattery, pausesOnMetered } = this.lent.choice;
-    const pauseReason = this.isPausedByPerson
+    const pauseReason = this.lent.isPausedByPerson
       ? PAUSED_BY_PERSON
       : pausesOnBattery && this.power.isOnBattery
         ? "Paused while the device runs on battery."
@@ -117,7 +117,7 @@ class Lender {
   private endWorker(): void {
     this.worker?.terminate();
     this.worker = null;
-    this.change({ pauseReason: "" });
+    this.change({ pauseReason: "", isPausedByPerson: false });
   }
 
   private tell(message: ToClient): void {

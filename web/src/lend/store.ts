@@ -23,6 +23,10 @@ export interface OpenAssignment {
   played: number[];
 }
 
+export function isLate(assignment: OpenAssignment): boolean {
+  return Date.now() >= assignment.deadlineMs;
+}
+
 export interface KeptWeights {
   update: WeightsUpdate;
   onnx: Uint8Array;
