@@ -161,6 +161,24 @@ def test_pasted_positions_are_read_shown_and_linked(dash: Dash, browser: "Browse
         page.locator('.cell[aria-label="i9, Second"]').wait_for()
 
 
+def test_another_game_has_the_same_opponent_as_strong_as_before(dash: Dash, page: "Page") -> None:
+    page.goto(f"{dash.url}/play?game=connect4&position=112233")
+    page.get_by_role("combobox", name="Opponent").select_option("playout")
+    page.get_by_role("button", name="Hard").click()
+    page.get_by_role("button", name="Other").click()
+    page.get_by_label("Simulations per move").fill("10")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_url("**/play/*")
+    page.locator(".column.is-legal").nth(3).click()
+    until(lambda: is_over(page))
+    with page.expect_response(lambda answer: answer.request.method == "POST") as answered:
+        page.get_by_role("button", name="Change sides").click()
+    agent, person = answered.value.json()["seats"]
+    assert person["player"] == "human"
+    assert (agent["player"], agent["difficulty"]) == ("playout", "hard")
+    assert agent["num_simulations"] == 40
+
+
 def test_two_agents_can_be_watched_and_paused(dash: Dash, page: "Page") -> None:
     page.goto(f"{dash.url}/play?game=tictactoe")
     page.get_by_role("button", name="Watch two agents").click()

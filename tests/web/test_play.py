@@ -334,6 +334,7 @@ def test_a_hard_agent_has_a_larger_budget_within_the_bounds(post: Post) -> None:
         agent = {"player": "playout", "num_simulations": num_simulations, "difficulty": "hard"}
         play = start(post, "connect4", HUMAN, agent)
         assert play["seats"][1]["num_simulations"] == wanted
+        assert play["seats_asked"][1]["num_simulations"] == num_simulations
 
 
 def test_games_in_play_are_bounded_in_number(

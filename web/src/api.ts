@@ -1756,6 +1756,11 @@ export interface components {
             /** Seats */
             seats: components["schemas"]["SeatAnswer"][];
             /**
+             * Seats Asked
+             * @description As the request named them, for another game with the same players.
+             */
+            seats_asked: components["schemas"]["Seat"][];
+            /**
              * View
              * @enum {string}
              */

@@ -1,7 +1,7 @@
 // The frame of every page and the list of pages; each page is loaded when it is first opened.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useIsAway } from "./live";
-import { Empty, Loading } from "./parts/page";
+import { Loading, PageHead } from "./parts/page";
 import { go, Link, matchRoute, useLocation, type Page, type Route } from "./router";
 import { chooseTheme, isDark, onThemeChange } from "./theme";
 
@@ -22,7 +22,7 @@ const routes: readonly Route[] = [
 
 const places = [
   { href: "/runs", text: "Runs" },
-  { href: "/play", text: "Play" },
+  { href: "/play", text: "Play", also: ["/played"] },
   { href: "/ladder", text: "Ladder" },
   { href: "/fleet", text: "Fleet" },
   { href: "/lend", text: "Lend", also: ["/community", "/operator"] },
@@ -124,9 +124,14 @@ function Shown({ url }: { url: URL }) {
   return (
     <main class="main" id="main" tabIndex={-1} ref={main}>
       {match === null ? (
-        <Empty title="There is no such page">
-          The address <code>{url.pathname}</code> leads nowhere. <Link href="/runs">All runs</Link>
-        </Empty>
+        <PageHead
+          title="There is no such page"
+          below={
+            <>
+              The address <code>{url.pathname}</code> leads nowhere. <Link href="/runs">All runs</Link>
+            </>
+          }
+        />
       ) : fault !== null ? (
         <p class="note note-alert" role="alert">
           {fault}

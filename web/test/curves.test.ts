@@ -75,7 +75,8 @@ describe("curves", () => {
   });
 
   test("times read as people say them", () => {
-    expect([40, 90, 5400].map(clock)).toEqual(["40 s", "1.5 min", "1.5 h"]);
+    const texts = ["40 s", "1 min", "1:05 min", "59:59 min", "1 h", "1:30 h", "28 h"];
+    expect([40, 59.7, 65, 3599, 3600, 5400, 100_800].map(clock)).toEqual(texts);
     expect(formatAlong("games")(12_000)).toBe("12.0 k games");
   });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { clock } from "../src/charts/curves";
 import {
   ago,
   asTitle,
@@ -13,9 +14,8 @@ import {
   plural,
   short,
   signed,
-  tickLabel,
+  tickLabels,
   winnerText,
-  type Format,
 } from "../src/parts/format";
 
 test("large numbers keep three digits", () => {
@@ -31,16 +31,15 @@ test("large numbers keep three digits", () => {
   ]);
 });
 
-test("labels of an axis are exact and have no needless zeros", () => {
-  const labels = (ticks: number[], format: Format) => ticks.map((tick) => tickLabel(tick, format));
-  expect(labels([0, 50, 100, 1000], short)).toEqual(["0", "50", "100", "1,000"]);
-  expect(labels([12_500, 15_000], short)).toEqual(["12.5 k", "15 k"]);
-  expect(labels([12_340_000, 12_345_000], short)).toEqual(["12.34 M", "12.345 M"]);
-  expect(labels([-1.755, -1.7525, -1.75], short)).toEqual(["−1.755", "−1.7525", "−1.75"]);
-  expect(labels([0.1 + 0.2, 0.0005], short)).toEqual(["0.3", "0.0005"]);
-  expect(labels([0.995, 0.9975, 1], percent)).toEqual(["99.5 %", "99.75 %", "100 %"]);
-  expect(labels([-0.5, 0, 0.5, 1000], elo)).toEqual(["−0.5", "0", "+0.5", "+1,000"]);
-  expect(labels([90, 120], duration)).toEqual(["1 min", "2 min"]);
+test("labels of an axis are exact and have the digits that one of them needs", () => {
+  expect(tickLabels([0, 50, 100, 1000], short)).toEqual(["0", "50", "100", "1,000"]);
+  expect(tickLabels([12_500, 15_000], short)).toEqual(["12.5 k", "15.0 k"]);
+  expect(tickLabels([12_340_000, 12_345_000], short)).toEqual(["12.340 M", "12.345 M"]);
+  expect(tickLabels([-1.755, -1.7525, -1.75], short)).toEqual(["−1.7550", "−1.7525", "−1.7500"]);
+  expect(tickLabels([0, 0.1 + 0.2], short)).toEqual(["0", "0.3"]);
+  expect(tickLabels([0.995, 1], percent)).toEqual(["99.5 %", "100.0 %"]);
+  expect(tickLabels([-0.5, 0, 1000], elo)).toEqual(["−0.5", "0", "+1,000"]);
+  expect(tickLabels([60, 90], clock)).toEqual(["1 min", "1:30 min"]);
 });
 
 test("negative numbers have a true minus sign", () => {

@@ -17,6 +17,7 @@ function play(change: Partial<Play>): Play {
       { ...seat, player: "human", title: "You" },
       { ...seat, player: "random", title: "random" },
     ],
+    seats_asked: [{ player: "human" }, { player: "random" }],
     view: "0",
     ply: 0,
     to_move: 0,

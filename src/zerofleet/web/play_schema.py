@@ -314,6 +314,8 @@ class PlayAnswer(Answer):
     game: str
     options: Options
     seats: list[SeatAnswer]
+    seats_asked: list[Seat]
+    """As the request named them, for another game with the same players."""
     view: Literal["all", "0", "1"]
     ply: int
     """Plies played since the start of this play."""

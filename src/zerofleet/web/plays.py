@@ -56,6 +56,8 @@ class Play:
     """The game as the page named it."""
     seats: tuple[Strength | None, Strength | None]
     """None: a human."""
+    asked: tuple[Seat, Seat]
+    """The seats as the request named them."""
     seed: int
     positions: list[Position]
     """Before each action, then the current one."""
@@ -171,6 +173,7 @@ class Plays:
             id=secrets.token_urlsafe(12),
             name=asked.game,
             seats=(seats[0], seats[1]),
+            asked=(asked.seats[0], asked.seats[1]),
             seed=seed,
             positions=[start],
             started_here=asked.position is None,
@@ -340,6 +343,7 @@ def answer_of(play: Play) -> PlayAnswer:
         game=play.name,
         options=play.game.options,
         seats=[seat_answer(each) for each in play.seats],
+        seats_asked=list(play.asked),
         view=play.view,
         ply=len(play.actions),
         to_move=mover_of(position),

@@ -28,15 +28,18 @@ export function ticksAlong(along: Along): number[] | undefined {
   return [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, ...hours.map((hour) => 3600 * hour)];
 }
 
-/** Training time on an axis: `40 s`, `3 min`, `2.5 h`. */
+/** Training time on an axis: `40 s`, `3 min`, `3:30 min`, `2:30 h`. */
 export function clock(seconds: number): string {
-  if (seconds < 60) return `${round(seconds)} s`;
-  if (seconds < 3600) return `${round(seconds / 60)} min`;
-  return `${round(seconds / 3600)} h`;
+  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  if (seconds < 3599.5) return `${inSixtieths(seconds)} min`;
+  return `${inSixtieths(seconds / 60)} h`;
 }
 
-function round(value: number): string {
-  return String(Math.round(value * 100) / 100);
+/** 90 is `1:30`, 120 is `2`. */
+function inSixtieths(parts: number): string {
+  const rounded = Math.round(parts);
+  const [whole, rest] = [Math.floor(rounded / 60), rounded % 60];
+  return rest === 0 ? String(whole) : `${whole}:${String(rest).padStart(2, "0")}`;
 }
 
 function xs(columns: Columns, along: Along): Values {

@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { canvasFont, color, seriesColor } from "../design";
-import { tickLabel, type Format } from "../parts/format";
+import { tickLabels, type Format } from "../parts/format";
 import type { Line } from "./lines";
 import { joined } from "./lines";
 
@@ -53,7 +53,7 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         size: 24,
         space: 52,
         incrs: () => spec.ticksX(),
-        values: (_, ticks) => ticks.map((tick) => tickLabel(tick, spec.tickX)),
+        values: (_, ticks) => tickLabels(ticks, spec.tickX),
       },
       {
         ...axis,
@@ -61,7 +61,7 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         gap: 6,
         space: 36,
         size: (self, values) => labelWidth(self, values),
-        values: (_, ticks) => ticks.map((tick) => tickLabel(tick, spec.formatY)),
+        values: (_, ticks) => tickLabels(ticks, spec.formatY),
       },
     ],
     series: [

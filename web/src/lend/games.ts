@@ -27,6 +27,8 @@ export interface Work {
 
 /** Of the core's memory; the games stay the same, whatever it is. */
 const CACHE_BYTES = 32 << 20;
+/** The core's own evaluator answers a batch in microseconds, less than a step costs. */
+const OWN_BATCHES = 32;
 
 export class PortionOfGames {
   private readonly game: Game;
@@ -60,9 +62,9 @@ export class PortionOfGames {
     });
   }
 
-  /** One batch of leaves. Returns the games that ended, if any. */
+  /** One batch of leaves, or OWN_BATCHES without a network. Returns the games that ended, if any. */
   async step(): Promise<Uint8Array[]> {
-    if (this.network === null) this.selfPlay.run(1);
+    if (this.network === null) this.selfPlay.run(OWN_BATCHES);
     else await this.evaluateNext(this.network);
     return this.selfPlay.takeEpisodes();
   }

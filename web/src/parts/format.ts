@@ -23,10 +23,10 @@ function digits(value: number, fraction?: number): string {
   return value.toFixed(fraction ?? (size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.01 ? 2 : 4));
 }
 
-/** The label of a tick: round, so exact, and without needless zeros. */
-export function tickLabel(tick: number, format: Format): string {
-  const exact = format(tick, 8); // `20.50000000 k` is `20.5 k`
-  return exact.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+/** Labels of an axis: exact, since ticks are round, all with as many digits after the point as one of them needs. */
+export function tickLabels(ticks: readonly number[], format: Format): string[] {
+  const needed = ticks.map((tick) => /\.(\d*?)0*(?=\D|$)/.exec(format(tick, 8))?.[1]?.length ?? 0);
+  return ticks.map((tick) => format(tick, Math.max(...needed)));
 }
 
 /** `+12`, `−30`, `0`: a rating, which is a difference. */

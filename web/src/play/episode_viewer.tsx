@@ -66,7 +66,7 @@ export function EpisodeViewer({ episode, run, above, query }: ViewerProps) {
       <PageHead
         title={run === null ? gameTitle(episode.game) : `Game ${count(episode.number)}`}
         above={above}
-        below={resultText(episode)}
+        below={run === null ? resultText(episode) : `${gameTitle(episode.game)}, ${resultText(episode)}`}
       >
         {isHidden && (
           <Choice
@@ -192,7 +192,7 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
   const hasVisits = episode.policy_is === "visits";
   const facts = [
     ply.search === "none" ? "no search" : `${ply.search} search, ${plural(ply.num_simulations, "simulation")}`,
-    `weights of step ${count(ply.version)}`,
+    episode.players.length > 0 ? "" : `weights of step ${count(ply.version)}`,
     ply.surprise === null ? "" : `surprise ${ply.surprise.toFixed(2)}`,
   ].filter(Boolean);
   return (
@@ -344,8 +344,8 @@ function plyText(
 }
 
 function resultText(episode: Episode): string {
-  const { result_first_player: result, reward_first_player: reward, game, plies } = episode;
-  const length = `${gameTitle(game)}, ${plural(plies.length, "ply", "plies")}`;
+  const { result_first_player: result, reward_first_player: reward, plies } = episode;
+  const length = plural(plies.length, "ply", "plies");
   if (reward === null) return `${length}, truncated`;
   if (reward === 0) return `${length}, a draw`;
   const kind = result.replace(/^(win|lose|loss)\s*/, "");

@@ -165,17 +165,15 @@ function Ending({ play }: { play: Play }) {
     });
   const again = (swapped: boolean): Promise<void> =>
     attempt(async () => {
-      const seats = play.seats.map(({ player, num_simulations, seconds }) =>
-        seconds === null ? { player, num_simulations } : { player, seconds },
-      );
-      const body = { game: play.game, options: play.options, seats: swapped ? seats.reverse() : seats, moves: [] };
+      const seats = swapped ? [...play.seats_asked].reverse() : play.seats_asked;
+      const body = { game: play.game, options: play.options, seats, moves: [] };
       go(pathTo("play", (await post("/api/v1/plays", { body })).id));
     });
   return (
     <div class="ending">
       {error && <ErrorNote error={error} />}
       {play.is_over && (
-        <div class="controls">
+        <div class="controls ending-controls">
           <Button tone="main" onClick={save}>
             Save and step through
           </Button>

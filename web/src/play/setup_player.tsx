@@ -80,7 +80,7 @@ export function PlayerFields({ label, players, chosen, onChange }: PlayerFieldsP
         )}
       </div>
       {line.searches && (
-        <div class="setup-row setup-strength">
+        <div class="setup-strength">
           <Choice
             label={`Difficulty of ${label}`}
             title="Difficulty"
