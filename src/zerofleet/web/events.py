@@ -43,7 +43,8 @@ def starts(records: RunRecords) -> Iterator[RunEvent]:
 
 def ratings(records: RunRecords) -> Iterator[RunEvent]:
     for record in records.rating:
-        text = f"{100 * record['score']:.1f} % against {record['opponent']} in {record['games']:,} games"
+        score = f"{100 * record['score']:.1f} %"
+        text = f"{score} against {record['opponent']} in {record['games']:,} games"
         yield RunEvent(time=record["time"], step=record["step"], kind="rating", text=text)
 
 
