@@ -105,6 +105,24 @@ def test_dash_without_its_libraries_says_what_to_install(tmp_path: Path) -> None
     assert "pip install 'zerofleet[web]'" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [("nowhere.py:Nim", "nowhere.py cannot be read"), ("connect4", "connect4 is no file")],
+)
+def test_dash_refuses_a_game_that_cannot_be_loaded(
+    tmp_path: Path, source: str, reason: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "zerofleet", "dash", "--port", "0", "--game", source],
+        env={**os.environ, "ZEROFLEET_RUNS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert reason in done.stderr
+
+
 def test_dash_of_an_unknown_run_names_the_known_ones(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "zerofleet", "dash", "--run", "nope"],

@@ -38,11 +38,15 @@ MAX_STEPS_LISTED = 200
 
 
 class Games:
-    """The built-in games, and the custom ones that the command line names."""
+    """The built-in games, and the custom ones that the command line names; those that cannot be
+    loaded are refused at once."""
 
     def __init__(self, custom: Sequence[str] = ()) -> None:
+        for source in custom:
+            if not is_source(source):
+                raise BadText(f"--game {source} is no file; built-in games are always there")
         self._custom = {games.short_name(source): source for source in custom}
-        self._loaded: dict[str, Game] = {}
+        self._loaded = {name: games.get(source) for name, source in self._custom.items()}
 
     # ---- games
 
@@ -54,7 +58,7 @@ class Games:
         if name in self._custom:
             if options:
                 raise Unsupported(f"{name} is a custom game; its options are set where it is named")
-            return self._load(name)
+            return self._loaded[name]
         if name not in games.names():
             raise Unsupported(unknown_name("game", name, [*self._custom, *games.names()]))
         return games.get(name, **options)
@@ -64,9 +68,9 @@ class Games:
         facts = run.facts
         if not is_source(facts.game):
             return run.game()
-        for name in self._custom:
-            if fingerprint(self._load(name)) == facts.rules:
-                return run.game(self._load(name))
+        for game in self._loaded.values():
+            if fingerprint(game) == facts.rules:
+                return run.game(game)
         raise Inconsistent(
             f"run {run.name} is of a custom game, {facts.game}, whose code runs only if you name "
             f"it: {program_name()} dash --game {facts.game}"
@@ -87,11 +91,6 @@ class Games:
             legal=legal_actions(position),
             is_over=position.to_move == OVER,
         )
-
-    def _load(self, name: str) -> Game:
-        if name not in self._loaded:
-            self._loaded[name] = games.get(self._custom[name])
-        return self._loaded[name]
 
     def _line(self, name: str) -> GameLine:
         source = self._custom.get(name)

@@ -63,10 +63,10 @@ class Server:
         public_host = host_of(public_url)
         self.wanted_port = port
         token = given_token()
+        self.services = Services(custom_games, lending)
         self._socket = listen(host, port, MAX_TRIES if any_port and port else 1)
         self.port: int = self._socket.getsockname()[1]
         self.doors = Doors.on(host, self.port, token, lending is not None, public_host)
-        self.services = Services(custom_games, lending)
         self.live = Live(self.services)
         self._run = run
         config = uvicorn.Config(

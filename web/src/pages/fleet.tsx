@@ -182,7 +182,7 @@ function columns(fleet: Fleet): readonly Column<FleetRole>[] {
       isHead: true,
       cell: (role) => (
         <>
-          {role.kind} <code class="soft role-id">{role.id.slice(0, 8)}</code>{" "}
+          {role.kind} {role.id !== role.kind && <code class="soft role-id">{role.id.slice(0, 8)}</code>}{" "}
           {role.trouble !== "" && <Badge tone="alert">{role.trouble}</Badge>}
         </>
       ),
