@@ -51,7 +51,7 @@ export function plot(place: HTMLElement, spec: PlotSpec): Plot {
         grid: { show: false },
         gap: 4,
         size: 24,
-        space: 52,
+        space: 44,
         incrs: () => spec.ticksX(),
         values: (_, ticks) => tickLabels(ticks, spec.tickX),
       },

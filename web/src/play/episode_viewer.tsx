@@ -192,7 +192,7 @@ function Decision({ ply, episode, names, near, textOf }: DecisionProps) {
   const hasVisits = episode.policy_is === "visits";
   const facts = [
     ply.search === "none" ? "no search" : `${ply.search} search, ${plural(ply.num_simulations, "simulation")}`,
-    episode.players.length > 0 ? "" : `weights of step ${count(ply.version)}`,
+    episode.players.some(Boolean) ? "" : `weights of step ${count(ply.version)}`,
     ply.surprise === null ? "" : `surprise ${ply.surprise.toFixed(2)}`,
   ].filter(Boolean);
   return (
