@@ -4,7 +4,8 @@ Both play the same game with the shipped weights, the same simulations and batch
 one run; native is ONNX Runtime with one thread. A tab first plays until its code is compiled with
 optimisation. Games/s follow from simulations/s, since both play the same games. Rates are given per
 second, for a machine that does nothing else, and per second of processor time, of the tab's process
-and of this one. With the arithmetic evaluator the core alone is compared.
+and of this one. With the arithmetic evaluator the core alone is compared. Games that began together
+are in the same phase, so a measurement should hold several: the larger the batch, the longer.
 
     make venv && .venv/bin/python bench/tab/run.py
 """
@@ -37,8 +38,11 @@ KINDS = {
     "backgammon": ("backgammon", {}, "dense, 4 blocks of 384"),
     "beastybar": ("beastybar", {}, "dense, 4 blocks of 384"),
 }
-SETTINGS = {"num_simulations": 32, "reuse_tree": False, "cache_bytes": 0}
+SETTINGS = {"num_simulations": 32, "reuse_tree": False, "cache_bytes": 32 << 20}
+"""The cache is as large as that of a tab, which chooses it itself."""
 MANY = 10**6
+PARTS = {"with_network": True, "core_alone": False}
+"""Whether a network evaluates."""
 
 WARM_UP_S = 10.0
 """For a browser's optimising compiler, which a large WebAssembly module keeps busy for seconds."""
@@ -56,12 +60,13 @@ async ({ player, core, onnx, portion }) => {
   await ask({ type: "start", module, duty: { cpu: 100, gpu: 100 } });
   const weights = { type: "weights", check: null, backend: "wasm", numThreads: 1 };
   if (onnx) await ask({ ...weights, onnx: bytesOf(onnx) });
-  const sum = { simulations: 0, inferenceSeconds: 0 };
+  const sum = { simulations: 0, inferences: 0, inferenceSeconds: 0 };
   globalThis.lent = { worker, reports: [], fault: null };
   worker.onmessage = ({ data }) => {
     if (data.type === "fault") lent.fault = data.message;
     if (data.type !== "games") return;
     sum.simulations += data.work.simulations;
+    sum.inferences += data.work.inferences;
     sum.inferenceSeconds += data.work.inferenceSeconds;
     lent.reports.push({ seconds: performance.now() / 1000, ...sum });
   };
@@ -98,7 +103,8 @@ class Tab:
         self._process = max(tabs, key=lambda number: process_usage(number)[0])
 
     def measure(self, seconds):
-        """Simulations per second and per second of processor time, and the share of inference."""
+        """Simulations per second and per second of processor time, the share of time in inference,
+        and inferences per simulation."""
         self._page.evaluate("lent.reports.length = 0")
         self._page.evaluate(PAUSE, False)
         before, began_s = process_usage(self._process)[0], time.monotonic()
@@ -108,10 +114,10 @@ class Tab:
         self._page.evaluate(PAUSE, True)
         assert found["fault"] is None, found["fault"]
         first, last = found["reports"][0], found["reports"][-1]
-        seconds = last["seconds"] - first["seconds"]
-        rate = (last["simulations"] - first["simulations"]) / seconds
-        share = (last["inferenceSeconds"] - first["inferenceSeconds"]) / seconds
-        return rate, rate / cores, share
+        done = {name: last[name] - first[name] for name in last}
+        rate = done["simulations"] / done["seconds"]
+        share = done["inferenceSeconds"] / done["seconds"]
+        return rate, rate / cores, share, done["inferences"] / done["simulations"]
 
     def close(self):
         self._page.evaluate("lent.worker.terminate()")
@@ -119,7 +125,7 @@ class Tab:
 
 def natively(kind, network, batch, seconds):
     """The same games in one thread of this process: simulations per second and per second of
-    processor time."""
+    processor time, and inferences per simulation."""
     game, options, _ = KINDS[kind]
     evaluator = None if network else "hash"
     driver = _core.SelfPlay(
@@ -131,16 +137,18 @@ def natively(kind, network, batch, seconds):
 
 
 def played(driver, network, seconds):
-    before = driver.counts().num_simulations
+    before, num_inferences = driver.counts().num_simulations, 0
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     while time.monotonic() - began_s < seconds:
         if network is None:
             driver.wait_for_episodes(10**9, 0.2)
         elif (batch := driver.next_batch(0)) is not None:
             driver.submit(batch[0], *network(batch[1]), 1)
+            num_inferences += len(batch[1])
         driver.take_episodes()
     num = driver.counts().num_simulations - before
-    return num / (time.monotonic() - began_s), num / (time.process_time() - began_cpu_s)
+    seconds, cpu_s = time.monotonic() - began_s, time.process_time() - began_cpu_s
+    return num / seconds, num / cpu_s, num_inferences / num
 
 
 def measure(page, kind, batch, seconds, turns, uses_network):
@@ -163,6 +171,10 @@ def measure(page, kind, batch, seconds, turns, uses_network):
         }
     if uses_network:
         row["share_of_time_in_inference"] = round(statistics.median(e[2] for _, e in found), 3)
+        row["tab_inferences_per_simulation"] = round(statistics.median(e[3] for _, e in found), 3)
+        row["native_inferences_per_simulation"] = round(
+            statistics.median(e[2] for e, _ in found), 3
+        )
         row["network"] = KINDS[kind][2]
     return row
 
@@ -173,22 +185,24 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--batch", type=int, default=16, help="games that are searched at once")
     parser.add_argument("--games", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args()
-    found = {"settings": SETTINGS, "batch": options.batch, "with_network": {}, "core_alone": {}}
+    found = {"settings": SETTINGS, "batch": options.batch} | {part: {} for part in options.parts}
     with tempfile.TemporaryDirectory() as folder, Dash(Path(folder)) as dash, chromium() as browser:
         found["chromium"] = browser.version
         page = browser.new_page()
         page.goto(dash.url + "/runs")
-        for part, uses_network in (("with_network", True), ("core_alone", False)):
+        for part in options.parts:
             for kind in options.games:
                 row = measure(
-                    page, kind, options.batch, options.seconds, options.turns, uses_network
+                    page, kind, options.batch, options.seconds, options.turns, PARTS[part]
                 )
                 found[part][kind] = row
                 print(part, kind, json.dumps(row), flush=True)
     command = (
         f"bench/tab/run.py --seconds {options.seconds:g} --turns {options.turns} "
-        f"--batch {options.batch} --games {' '.join(options.games)}"
+        f"--batch {options.batch} --games {' '.join(options.games)} "
+        f"--parts {' '.join(options.parts)}"
     )
     recording.record("tab", command, found)
 
