@@ -136,6 +136,9 @@ def test_games_can_be_ordered_filtered_and_paged(dash: Dash, page: "Page") -> No
     assert rows.count() == 50
     page.get_by_role("link", name="Next").click()
     page.wait_for_url("**/games?from=50")
+    open_page(page, dash, "/runs/first/games?from=1000000")
+    page.get_by_text("The list ends after").wait_for()
+    page.get_by_role("link", name="Show the first ones").click()
     page.get_by_role("link", name="Longest").click()
     page.wait_for_url("**/games?order=longest")
     until(lambda: is_descending(cells(page, "Plies")))
@@ -192,6 +195,8 @@ def test_an_unknown_run_is_answered_in_the_words_of_the_server(
         open_page(page, dash, "/runs/nobody")
         said = page.get_by_role("alert").inner_text()
         assert "nobody" in said
+        open_page(page, dash, "/play?game=nim")
+        assert "unknown game nim; known: backgammon" in page.get_by_role("alert").inner_text()
         page.goto(dash.url + "/nowhere")
         page.get_by_role("heading", name="There is no such page").wait_for()
 

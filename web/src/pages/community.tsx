@@ -20,7 +20,11 @@ type Device = Community["devices"][number];
 type By = "user" | "device";
 
 const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
-const hour = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", hour: "2-digit", hourCycle: "h23" });
+const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+const time = new Intl.DateTimeFormat("en", clock);
+const hour = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", ...clock });
+/** A curve of less than two days names hours, not days. */
+const SHORT_SECONDS = 2 * 24 * 3600;
 const HOUR_TICKS = [1, 3, 6, 12, 24, 48, 168].map((hours) => 3600 * hours);
 
 export default function CommunityPage() {
@@ -51,6 +55,7 @@ export default function CommunityPage() {
 function Shown({ community }: { community: Community }) {
   const [by, setBy] = useState<By>("user");
   const { history } = community;
+  const isShort = history.length > 0 && history.at(-1)!.time - history[0]!.time < SHORT_SECONDS;
   return (
     <>
       <Section title="Together">
@@ -83,8 +88,8 @@ function Shown({ community }: { community: Community }) {
         <Chart
           title="Games per hour"
           lines={history.length < 2 ? [] : [gamesPerHour(history)]}
-          formatX={(time) => hour.format(1000 * time)}
-          tickX={(time) => day.format(1000 * time)}
+          formatX={(at) => hour.format(1000 * at)}
+          tickX={(at) => (isShort ? time : day).format(1000 * at)}
           ticksX={HOUR_TICKS}
           formatY={(games) => (games < 10_000 ? count(games) : short(games))}
           range={[0, null]}

@@ -105,11 +105,16 @@ export default function GamesPage({ params, query }: PageProps) {
             </p>
           )}
           {numNewer > 0 && <Button onClick={reload}>{plural(numNewer, "newer game")}</Button>}
-          {list.total > 0 && (
+          {list.episodes.length > 0 && (
             <>
               <Table caption="Games" columns={columns(run)} rows={list.episodes} rowKey={(game) => game.id} />
               <Paging offset={offset} list={list} />
             </>
+          )}
+          {list.total > 0 && list.episodes.length === 0 && (
+            <Empty title={`The list ends after ${plural(list.total, "game")}`}>
+              <Link href={withQuery({ from: null })}>Show the first ones</Link>
+            </Empty>
           )}
           {list.total === 0 && list.is_complete && (
             <Empty title="No game matches">

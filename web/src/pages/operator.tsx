@@ -66,8 +66,8 @@ function columns(act: (account: number, action: Action) => Promise<void>): Colum
             {num_online > 0
               ? `${plural(num_online, "tab")} connected`
               : `joined ${ago(Date.now() / 1000 - account.created)}`}
-            {account.reason !== "" && `. ${sentence(account.reason)}`}
           </div>
+          {account.reason !== "" && <div class="stage-note">{sentence(account.reason)}</div>}
         </>
       ),
     },
@@ -86,7 +86,7 @@ function columns(act: (account: number, action: Action) => Promise<void>): Colum
       title: "",
       isWide: true,
       cell: ({ account }) => (
-        <div class="controls">
+        <div class="controls lend-actions">
           {account.state === "active" && (
             <Button aria-label={`Pause ${account.name}`} onClick={() => void act(account.id, "pause")}>
               Pause

@@ -42,8 +42,21 @@ export function Setup({ query }: { query: URLSearchParams }) {
   const games = useGet("/api/v1/games");
   if (games.error) return <ErrorNote error={games.error} />;
   if (games.data === null) return <Loading />;
-  const wanted = games.data.find(({ name }) => name === query.get("game"));
-  return <SetupForm games={games.data} wanted={wanted ?? games.data[0]!} query={query} />;
+  const name = query.get("game");
+  const wanted = games.data.find((each) => each.name === name);
+  const known = games.data.map((each) => each.name).join(", ");
+  const isUnknown = name !== null && wanted === undefined;
+  return (
+    <>
+      <PageHead title="Play" below="Choose a game and an opponent. Everything runs on this machine." />
+      {isUnknown && <ErrorNote error={new ApiError("unknown", `unknown game ${name}; known: ${known}`, 404)} />}
+      <SetupForm
+        games={games.data}
+        wanted={wanted ?? games.data[0]!}
+        query={isUnknown ? new URLSearchParams() : query}
+      />
+    </>
+  );
 }
 
 interface FormProps {
@@ -102,99 +115,96 @@ function SetupForm({ games, wanted, query }: FormProps) {
   };
 
   return (
-    <>
-      <PageHead title="Play" below="Choose a game and an opponent. Everything runs on this machine." />
-      <form class="setup" onSubmit={start}>
-        <div class="setup-form">
-          <fieldset class="setup-games">
-            <legend class="field-label">Game</legend>
-            {games.map((each) => (
-              <label key={each.name} class="setup-game">
-                <input type="radio" name="game" checked={each.name === name} onChange={() => choose(each.name)} />
-                <span>{gameTitle(each.name)}</span>
-              </label>
+    <form class="setup" onSubmit={start}>
+      <div class="setup-form">
+        <fieldset class="setup-games">
+          <legend class="field-label">Game</legend>
+          {games.map((each) => (
+            <label key={each.name} class="setup-game">
+              <input type="radio" name="game" checked={each.name === name} onChange={() => choose(each.name)} />
+              <span>{gameTitle(each.name)}</span>
+            </label>
+          ))}
+        </fieldset>
+        {game.options.length > 0 && (
+          <div class="setup-row">
+            {game.options.map((option) => (
+              <Select
+                key={option.name}
+                label={asTitle(option.name)}
+                value={given[option.name] ?? option.default}
+                options={option.allowed.map((value) => ({ value, text: value }))}
+                onChange={(value) => setOptions({ ...options, [option.name]: value })}
+              />
             ))}
-          </fieldset>
-          {game.options.length > 0 && (
-            <div class="setup-row">
-              {game.options.map((option) => (
-                <Select
-                  key={option.name}
-                  label={asTitle(option.name)}
-                  value={given[option.name] ?? option.default}
-                  options={option.allowed.map((value) => ({ value, text: value }))}
-                  onChange={(value) => setOptions({ ...options, [option.name]: value })}
-                />
-              ))}
-            </div>
-          )}
-          <Choice label="Who plays" title="Who plays" value={who} options={seatings(game)} onChange={setWho} />
-          {who !== "both" &&
-            (players.data ? (
-              <>
+          </div>
+        )}
+        <Choice label="Who plays" title="Who plays" value={who} options={seatings(game)} onChange={setWho} />
+        {who !== "both" &&
+          (players.data ? (
+            <>
+              <PlayerFields
+                label={who === "watch" ? "First player" : "Opponent"}
+                players={players.data}
+                chosen={agent(0)}
+                onChange={(next) => setAgents([next, agents[1]])}
+              />
+              {who === "watch" && (
                 <PlayerFields
-                  label={who === "watch" ? "First player" : "Opponent"}
+                  label="Second player"
                   players={players.data}
-                  chosen={agent(0)}
-                  onChange={(next) => setAgents([next, agents[1]])}
+                  chosen={agent(1)}
+                  onChange={(next) => setAgents([agents[0], next])}
                 />
-                {who === "watch" && (
-                  <PlayerFields
-                    label="Second player"
-                    players={players.data}
-                    chosen={agent(1)}
-                    onChange={(next) => setAgents([agents[0], next])}
-                  />
-                )}
-              </>
-            ) : (
-              <Loading />
-            ))}
-          {!game.is_hidden && (
-            <Field
-              label="Start from a position (optional)"
-              value={text}
-              placeholder={PASTED[name] ?? "A position as its class writes it"}
-              onInput={setText}
-            />
-          )}
-          {(error ?? players.error ?? (text.trim() ? preview.error : null)) && (
-            <ErrorNote error={(error ?? players.error ?? preview.error)!} />
-          )}
-          <div>
-            <Button tone="main" type="submit" disabled={isStarting || players.data === null}>
-              {who === "watch" ? "Watch" : "Play"}
-            </Button>
-          </div>
-          <Rules key={name} game={game} isOpenFirst={game.species.length > 0} hasLegend={false} />
+              )}
+            </>
+          ) : (
+            <Loading />
+          ))}
+        {!game.is_hidden && (
+          <Field
+            label="Start from a position (optional)"
+            value={text}
+            placeholder={PASTED[name] ?? "A position as its class writes it"}
+            onInput={setText}
+          />
+        )}
+        {(error ?? players.error ?? (text.trim() ? preview.error : null)) && (
+          <ErrorNote error={(error ?? players.error ?? preview.error)!} />
+        )}
+        <div>
+          <Button tone="main" type="submit" disabled={isStarting || players.data === null}>
+            {who === "watch" ? "Watch" : "Play"}
+          </Button>
         </div>
-        {game.species.length > 0 && (
-          <div class="setup-preview">
-            <Animals />
-          </div>
-        )}
-        {preview.position && (
-          <div class="setup-preview">
-            <AnyBoard
-              game={name}
-              options={preview.position.options}
-              seen={preview.position.seen}
-              toMove={preview.position.seen.to_move}
-              near={0}
-              names={SIDES}
-              legal={[]}
-              legalTurns={null}
-              last={null}
-              heat={null}
-              hint={[]}
-              onPlay={null}
-              isLive={false}
-            />
-            {text.trim() !== "" && <p class="setup-note">Read as {preview.position.notation}.</p>}
-          </div>
-        )}
-      </form>
-    </>
+        <Rules key={name} game={game} isOpenFirst={game.species.length > 0} hasLegend={false} />
+      </div>
+      {game.species.length > 0 && (
+        <div class="setup-preview">
+          <Animals />
+        </div>
+      )}
+      {preview.position && (
+        <div class="setup-preview">
+          <AnyBoard
+            game={name}
+            options={preview.position.options}
+            seen={preview.position.seen}
+            toMove={preview.position.seen.to_move}
+            near={0}
+            names={SIDES}
+            legal={[]}
+            legalTurns={null}
+            last={null}
+            heat={null}
+            hint={[]}
+            onPlay={null}
+            isLive={false}
+          />
+          {text.trim() !== "" && <p class="setup-note">Read as {preview.position.notation}.</p>}
+        </div>
+      )}
+    </form>
   );
 }
 
