@@ -18,9 +18,9 @@ import statistics
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 from zerofleet.arena.two_samples import t_quantile
-from zerofleet.cores import cpu_ticks
 
 MAX_OTHER_CORES = 0.25
 """Of other programs during a leg that counts."""
@@ -66,7 +66,7 @@ class Side:
 
 
 class OtherPrograms:
-    """How many cores programs other than those of a benchmark use."""
+    """How many of a benchmark's cores other programs use."""
 
     def __init__(self, bench):
         self._bench = bench
@@ -80,9 +80,19 @@ class OtherPrograms:
         self.cores = (self._others_s() - others_s) / (time.monotonic() - start_s)
 
     def _others_s(self):
-        busy, _ = cpu_ticks()
         own_s = time.process_time() + sum(map(self._bench.usage.cpu_s, self._bench.usage.names()))
-        return busy / os.sysconf("SC_CLK_TCK") - own_s
+        return busy_s(os.sched_getaffinity(0)) - own_s
+
+
+def busy_s(cores):
+    """Seconds in which these cores were busy, summed."""
+    ticks = 0
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *counts = line.split()
+        if name.removeprefix("cpu").isdecimal() and int(name.removeprefix("cpu")) in cores:
+            user, nice, system, _, _, *interrupted = map(int, counts[:8])
+            ticks += user + nice + system + sum(interrupted)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def alternate(runs, seconds, end_s, max_other_cores, show):
