@@ -114,7 +114,7 @@ def test_a_preset_is_what_its_file_says() -> None:
         name="gomoku", options={"size": 9, "line": 5, "rule": "freestyle"}
     )
     assert loaded.network.preset == "tiny"
-    assert loaded.train.learning_rate == 0.002
+    assert loaded.train.learning_rate == 0.003
 
 
 def test_what_no_file_says_has_its_default() -> None:
