@@ -83,6 +83,9 @@ def test_a_run_tells_its_settings_and_what_differs_from_its_preset(api: httpx.Cl
     assert run["preset"] == "fast"
     differs = {each["name"]: each for each in run["differs_from_preset"]}
     assert differs["search.num_simulations"]["value"] == 8
+    assert "train.warmup_steps" not in differs, (
+        "of tictactoe's preset, which is gomoku with options"
+    )
     assert run["config"]["search"]["num_simulations"] == 8
     assert run["totals"]["games"] >= 150
     assert run["version"] == run["totals"]["steps"]

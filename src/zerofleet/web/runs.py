@@ -2,9 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
+from zerofleet import games
 from zerofleet.config import Config, differences, load, preset_names, read
 from zerofleet.errors import ZerofleetError
 from zerofleet.metrics import Record
@@ -207,11 +208,14 @@ def totals_of(records: RunRecords, status: Record) -> Totals:
 
 def nearest_preset(config: Config) -> tuple[str, list[Difference]]:
     """The preset with the fewest differences, and these."""
+    game, options = config.game.name, config.game.options
     found: list[tuple[str, dict[str, tuple[Any, Any]]]] = []
     try:
-        for name in preset_names(config.game.name):
-            preset = load(config.game.name, name, options=config.game.options)
-            found.append((name, differences(preset, config)))
+        presets = [(game, options, name) for name in preset_names(game)]
+        for other in other_names(game, options):
+            presets += [(other, {}, name) for name in preset_names(other)]
+        for each, given, name in presets:
+            found.append((name, differences(load(each, name, options=given), config)))
     except ZerofleetError:  # a custom game that is not there
         return "", []
     if not found:
@@ -222,6 +226,14 @@ def nearest_preset(config: Config) -> tuple[str, list[Difference]]:
         for setting, (preset_value, value) in differing.items()
         if setting.partition(".")[0] != STOP_SECTION
     ]
+
+
+def other_names(game: str, options: Mapping[str, int | str]) -> list[str]:
+    """The other names of a game: gomoku with size and line 3 is tictactoe."""
+    if games.is_source(game):
+        return []
+    played = games.get(game, **options)
+    return [name for name in games.names() if name != game and games.get(name) == played]
 
 
 def rating_points(ratings: list[Record]) -> list[RatingPoint]:
