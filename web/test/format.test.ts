@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clock } from "../src/charts/curves";
+import { clockTick } from "../src/charts/curves";
 import {
   ago,
   asTitle,
@@ -39,7 +39,7 @@ test("labels of an axis are exact and have the digits that one of them needs", (
   expect(tickLabels([0, 0.1 + 0.2], short)).toEqual(["0", "0.3"]);
   expect(tickLabels([0.995, 1], percent)).toEqual(["99.5 %", "100.0 %"]);
   expect(tickLabels([-0.5, 0, 1000], elo)).toEqual(["−0.5", "0", "+1,000"]);
-  expect(tickLabels([60, 90], clock)).toEqual(["1 min", "1:30 min"]);
+  expect(tickLabels([50, 60, 90], clockTick)).toEqual(["50 s", "1 min", "1:30"]);
 });
 
 test("negative numbers have a true minus sign", () => {

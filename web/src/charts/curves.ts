@@ -35,6 +35,11 @@ export function clock(seconds: number): string {
   return `${inSixtieths(seconds / 60)} h`;
 }
 
+/** The same in short, beside ticks that name the unit: `1:30`. */
+export function clockTick(seconds: number): string {
+  return clock(seconds).replace(/(:\d\d) .*/, "$1");
+}
+
 /** 90 is `1:30`, 120 is `2`. */
 function inSixtieths(parts: number): string {
   const rounded = Math.round(parts);

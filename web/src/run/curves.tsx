@@ -1,7 +1,17 @@
 // The charts of a run, or of two in the same panels: strength, losses, throughput.
 import type { components } from "../api";
 import { Chart } from "../charts/chart";
-import { curve, eloLine, formatAlong, scoreLines, speed, ticksAlong, waitingShare, type Along } from "../charts/curves";
+import {
+  clockTick,
+  curve,
+  eloLine,
+  formatAlong,
+  scoreLines,
+  speed,
+  ticksAlong,
+  waitingShare,
+  type Along,
+} from "../charts/curves";
 import type { Line } from "../charts/lines";
 import { asTitle, elo, percent, short } from "../parts/format";
 import { Section } from "../parts/page";
@@ -157,7 +167,7 @@ export function Throughput({ runs, along }: CurvesProps) {
 function xAxis(along: Along) {
   return {
     formatX: formatAlong(along),
-    tickX: along === "time" ? formatAlong(along) : short,
+    tickX: along === "time" ? clockTick : short,
     ticksX: ticksAlong(along),
   };
 }
