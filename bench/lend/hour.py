@@ -30,7 +30,8 @@ from redis_server import RedisServer  # noqa: E402
 SAMPLE_S = 30.0
 COLLECT_S = 300.0
 """Between garbage collections: often, they would hide what piles up between them."""
-SETTLE_S = 600.0
+SETTLED_S = (600.0, 1800.0)
+"""A trend is told from each of these on."""
 MAX_GROWTH_PER_HOUR = 0.02
 """Of the mean; a slope below it, or whose interval holds 0, counts as flat."""
 GAME = "connect4"
@@ -89,11 +90,11 @@ class Watch:
         self.collected.append({"at_s": at_s, "bytes": found["bytes"], **found["byType"]})
 
 
-def trend(points):
+def trend(points, settled_s):
     """Mean of samples (seconds, bytes) after the settling, their growth per hour with its 95 %
     interval, and whether that is flat."""
-    slope = slope_per_minute(points, SETTLE_S)
-    settled = [value for at_s, value in points if at_s >= SETTLE_S]
+    slope = slope_per_minute(points, settled_s)
+    settled = [value for at_s, value in points if at_s >= settled_s]
     if slope is None or not settled:
         return None
     mean = sum(settled) / len(settled)
@@ -142,15 +143,17 @@ def measure(options, folder):
             "versions": version,
             "tab_cores": round((watch.cpu_s() - cpu_s) / wall_s, 3),
             "page_at_end": tab.evaluate(FIGURES),
-            "after_minutes": SETTLE_S / 60,
         }
     names = [name for name in watch.rows[0] if name != "at_s"]
-    found["trends"] = {
-        name: trend([(row["at_s"], row[name]) for row in watch.rows]) for name in names
-    }
-    after = [(row["at_s"], row["bytes"]) for row in watch.collected]
+    points = {name: [(row["at_s"], row[name]) for row in watch.rows] for name in names}
     # One value per collection, each a minute of its own for the line.
-    found["after_collection"] = trend(after)
+    points["after_collection"] = [(row["at_s"], row["bytes"]) for row in watch.collected]
+    found["trends"] = {
+        f"after {settled_s / 60:g} minutes": {
+            name: trend(each, settled_s) for name, each in points.items()
+        }
+        for settled_s in SETTLED_S
+    }
     return found | {"samples": watch.rows, "collections": watch.collected}
 
 
