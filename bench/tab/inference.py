@@ -30,7 +30,7 @@ from zerofleet.weights import read_graph  # noqa: E402
 
 KINDS = ("gomoku-15", "connect4", "backgammon", "beastybar")
 SCRIPT = str(ROOT / "bench" / "tab" / "inference.mjs")
-PROFILED_BATCH, PROFILED_RUNS = 16, 600
+PROFILED_BATCH, PROFILED_RUNS = 16, 200
 
 
 def in_node(*arguments):
@@ -91,18 +91,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2, help="of CPU time, per measurement")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--games", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 16, 64])
     options = parser.parse_args()
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for kind in KINDS:
+        for kind in options.games:
             found[kind] = measure(
                 kind, options.batches, options.seconds, options.turns, Path(folder)
             )
             print(kind, json.dumps(found[kind]), flush=True)
     command = (
         f"bench/tab/inference.py --seconds {options.seconds:g} --turns {options.turns} "
-        f"--batches {' '.join(map(str, options.batches))}"
+        f"--batches {' '.join(map(str, options.batches))} --games {' '.join(options.games)}"
     )
     recording.record("tab-inference", command, found)
 
