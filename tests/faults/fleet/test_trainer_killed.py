@@ -51,8 +51,13 @@ def kill_at(points, fleet_of, tmp_path):
         struck = json.loads(note.read_text())
         assert struck["point"] == f"{when} {ACTIONS[action]}"
         assert struck["in_hand"] > 0 or action not in WITH_GAMES
-        in_flight = fleet.wait_for_flight()
-        print(f"{when} {action}: in hand {struck['in_hand']}, in flight {in_flight}")
+        # A worker that has played ahead as far as it may waits with games that are logged and not
+        # marked: what is in flight then is their confirmation.
+        rows = fleet.wait_for(
+            lambda: fleet.counter("a", "unconfirmed_rows"), "games that the worker thinks in flight"
+        )
+        in_flight = len(fleet.in_flight())
+        print(f"{when} {action}: in hand {struck['in_hand']}, in flight {in_flight}, {rows=:.0f}")
     fleet.trainer()
     fleet.wait_for_games()
     print(f"games {fleet.finish()}")
