@@ -207,6 +207,9 @@ def test_without_runs_the_page_says_how_to_start_one(tmp_path: Path, browser: "B
         page.get_by_text("zerofleet train connect4").wait_for()
         open_page(page, dash, "/ladder")
         page.get_by_role("heading", name="No ratings yet").wait_for()
+        rate = page.locator(".command").inner_text().removeprefix("zerofleet ")
+        rating = [str(ZEROFLEET), *rate.split(), "--games", "2"]
+        assert subprocess.run(rating, timeout=120).returncode == 0
         open_page(page, dash, "/fleet")
         page.get_by_role("heading", name="No fleet to show").wait_for()
 

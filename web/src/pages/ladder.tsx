@@ -11,6 +11,7 @@ import { go, withQuery, type PageProps } from "../router";
 import "../styles/ladder.css";
 
 type Ladder = components["schemas"]["Ladder"];
+type RunLine = components["schemas"]["RunLine"];
 type LadderPair = components["schemas"]["LadderPair"];
 
 const numShownFirst = 20;
@@ -52,14 +53,24 @@ export default function LadderPage({ query }: PageProps) {
       {ladders.data === null ? (
         ladders.isLoading && <Loading />
       ) : rated.length === 0 ? (
-        <Empty title="No ratings yet" command={`zerofleet rate ${run ?? runs.data?.[0]?.name ?? "RUN"}`}>
-          Training rates a run every rating.interval_minutes. To rate one now:
+        <Empty
+          title="No ratings yet"
+          command={rateCommand(runs.data?.find(({ name }) => name === run) ?? runs.data?.[0])}
+        >
+          Training rates a run every rating.interval_minutes and when it ends. To rate players by themselves:
         </Empty>
       ) : (
         rated.map((ladder) => <OneLadder key={gameText(ladder.game, ladder.options)} ladder={ladder} />)
       )}
     </>
   );
+}
+
+/** Rates the newest weights of a run beside the ladder, or shipped ones where there is no run. */
+function rateCommand(line: RunLine | undefined): string {
+  if (line === undefined) return "zerofleet rate connect4 best heuristic random";
+  const options = Object.entries(line.options).map(([name, value]) => ` --option ${name}=${value}`);
+  return `zerofleet rate ${line.game} run:${line.name} random${options.join("")}`;
 }
 
 function OneLadder({ ladder }: { ladder: Ladder }) {
