@@ -65,7 +65,7 @@ def test_a_leg_beside_busy_programs_is_run_again_and_blocks_are_reversed(legs: M
 @needs_redis
 @pytest.mark.long
 def test_a_fleet_and_the_embedded_loop_run_in_turn() -> None:
-    options = ("--presets", "tictactoe/fast", "--minutes", "1.5", "--seconds", "11", "--no-record")
+    options = ("--presets", "tictactoe/fast", "--minutes", "3", "--seconds", "11", "--no-record")
     options += ("--others", "64")
     said = ran_script(FOLDER / "against_embedded.py", *options)
     assert said.returncode == 0, said.stdout + said.stderr
