@@ -76,3 +76,27 @@ def test_each_side_of_a_match_in_beasty_bar_has_its_simulations(
     with pytest.raises(SystemExit):
         main()
     assert "one for each side" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("errs", [False, True])
+def test_a_run_of_tic_tac_toe_is_judged_by_value_and_move(
+    errs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """X wins with c1 alone: elsewhere O completes the lowest row."""
+    monkeypatch.setattr(sys, "path", [str(SOLVE), *sys.path])
+    trained = importlib.import_module("trained")
+    assert len(trained.all_positions()) == 5478 - 958  # that can come up, and of those over
+    position = trained.GAME.from_text("a3 a1 b2 b1")
+    action = position.action_from_text("a2" if errs else "c1")
+
+    def evaluate(rows_BN: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        logits_BA = np.zeros((len(rows_BN), 9))
+        logits_BA[:, action] = 1
+        return logits_BA, np.array([[0.0, 0.0, 1.0] if errs else [1.0, 0.0, 0.0]] * len(rows_BN))
+
+    found = trained.judge(evaluate, [position])
+    assert found == {
+        "error": 2 if errs else 0,
+        "decisions_that_matter": 1,
+        "share_that_lose": 1 if errs else 0,
+    }

@@ -35,7 +35,8 @@ def bench(
     those of Gomoku that the shipped weights find by search alone; solve beastybar: endings; solve
     backgammon: the shipped weights and the one-sided estimate on solved bear-offs; solve connect4:
     times of the solver, networks on solved positions; solve targets: what
-    replay.use_solved_values changes in a run's value targets.
+    replay.use_solved_values changes in a run's value targets; solve trained: what it does to runs
+    of tic-tac-toe.
 
     train: where the time of a training run goes, for each game.
 
