@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 MAX_TURNS = 400
+MAX_THOUGHT_S = 60
+"""An agent's whole turn, on a machine that others use too."""
 FOLLOWS_CHANCES = "zerofleet.chances"
 """Where the page keeps whether winning chances are asked for after every move."""
 
@@ -51,7 +53,7 @@ def num_moves(page: "Page") -> int:
 def play_on(page: "Page", take_turn: Callable[["Page"], None]) -> None:
     """Plays to the end of the game."""
     for _ in range(MAX_TURNS):
-        until(lambda: is_persons_turn(page) or is_over(page))
+        until(lambda: is_persons_turn(page) or is_over(page), within_s=MAX_THOUGHT_S)
         if is_over(page):
             return
         before = num_moves(page)
