@@ -227,7 +227,7 @@ def test_the_monitor_of_a_fleet_has_a_row_per_role_and_rates(observed):
     for role_id in ("trainer", "rater", "worker-0", "plain"):
         assert re.search(rf"^{role_id} +\S+ +cpu +\d", observed.picture, re.MULTILINE)
     assert re.search(r"^games +[\d.k]+ +[\d.kM]+ +[\d.k]+ ", observed.picture, re.MULTILINE)
-    assert re.search(r"^weights  \d+, .* in use \d+ x", observed.picture, re.MULTILINE)
+    assert re.search(r"^weights +\d+, .* in use \d+ x", observed.picture, re.MULTILINE)
 
 
 def test_an_operator_pauses_workers_which_then_say_why(observed):
