@@ -39,3 +39,23 @@ export function AnyBoard(props: BoardProps) {
   if (loaded === null || loaded.key !== key) return <Loading />;
   return <loaded.Board {...props} />;
 }
+
+type Position = Pick<BoardProps, "game" | "options" | "seen" | "toMove">;
+
+/** Draws a position to look at: nothing is played here, and no player is at this page. */
+export function StillBoard(position: Position) {
+  return (
+    <AnyBoard
+      {...position}
+      near={0}
+      names={["First", "Second"]}
+      legal={[]}
+      legalTurns={null}
+      last={null}
+      heat={null}
+      hint={[]}
+      onPlay={null}
+      isLive={false}
+    />
+  );
+}

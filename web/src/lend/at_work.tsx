@@ -1,6 +1,6 @@
 // A browser that lends, or could: start, pause, stop; what it does now; how much it may; what it has given.
 import { useEffect, useState } from "preact/hooks";
-import { AnyBoard } from "../boards";
+import { StillBoard } from "../boards";
 import { ApiError, remove, useGet } from "../client";
 import { Badge } from "../parts/badge";
 import { Button } from "../parts/controls";
@@ -98,21 +98,7 @@ function Watched({ client }: { client: LendState }) {
   const options = Object.fromEntries(Object.entries(watched.options).map(([name, value]) => [name, String(value)]));
   return (
     <div class="table-board">
-      <AnyBoard
-        game={watched.game}
-        options={options}
-        seen={watched.seen}
-        toMove={watched.toMove}
-        near={0}
-        names={["First", "Second"]}
-        legal={[]}
-        legalTurns={null}
-        last={null}
-        heat={null}
-        hint={[]}
-        onPlay={null}
-        isLive={false}
-      />
+      <StillBoard game={watched.game} options={options} seen={watched.seen} toMove={watched.toMove} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // A new game: which, with what options, against whom and how strong; or from a position that was pasted.
 import { useEffect, useState } from "preact/hooks";
-import { AnyBoard } from "../boards";
+import { StillBoard } from "../boards";
 import { ApiError, post, useGet } from "../client";
 import { Button, Choice, Field, Select } from "../parts/controls";
 import { asTitle, gameTitle } from "../parts/format";
@@ -8,7 +8,7 @@ import { ErrorNote, Loading, PageHead } from "../parts/page";
 import { go, pathTo } from "../router";
 import { Animals, Rules } from "./rules";
 import { PlayerFields, seatOf, strongest, type Chosen } from "./setup_player";
-import { HUMAN, SIDES, type GameLine } from "./seats";
+import { HUMAN, type GameLine } from "./seats";
 import type { components } from "../api";
 import "./play.css";
 
@@ -186,20 +186,11 @@ function SetupForm({ games, wanted, query }: FormProps) {
       )}
       {preview.position && (
         <div class="setup-preview">
-          <AnyBoard
+          <StillBoard
             game={name}
             options={preview.position.options}
             seen={preview.position.seen}
             toMove={preview.position.seen.to_move}
-            near={0}
-            names={SIDES}
-            legal={[]}
-            legalTurns={null}
-            last={null}
-            heat={null}
-            hint={[]}
-            onPlay={null}
-            isLive={false}
           />
           {text.trim() !== "" && <p class="setup-note">Read as {preview.position.notation}.</p>}
         </div>
