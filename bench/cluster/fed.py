@@ -60,7 +60,7 @@ def watch(server, seconds, reported):
 def run_server(name, network, max_rows, device, seconds, ready, reported, ended):
     game = zf.games.get(name)
     wire = WireGame.of(game, "bench")
-    socket = ServerSocket("127.0.0.1", 0, None, wire.max_frame_bytes(max_rows))
+    socket = ServerSocket("127.0.0.1", 0, None, wire.request_bytes(max_rows))
     pipeline = pipeline_of(game, max_rows, network, device)
     bare_per_s = throughput_of(pipeline, leaves_of(game, max_rows)[0], BARE_S)
     batching = Batching.on(device, max_rows, MAX_WAIT_S)

@@ -79,7 +79,7 @@ def run_server(name, max_rows, preset, device, key_file, ready, ended):
     game = zf.games.get(name)
     wire = WireGame.of(game, "bench")
     key = read_key({"ZEROFLEET_CURVE_KEY_FILE": key_file})
-    socket = ServerSocket("127.0.0.1", 0, key, wire.max_frame_bytes(max_rows))
+    socket = ServerSocket("127.0.0.1", 0, key, wire.request_bytes(max_rows))
     pipeline = pipeline_of(game, max_rows, preset, device)
     if preset is None:
         batching = Batching(max_rows, MAX_WAIT_S, merged_rows=max_rows)

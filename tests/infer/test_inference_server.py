@@ -123,15 +123,15 @@ def test_weights_change_under_load_without_a_lost_request_and_each_answer_has_on
 
 
 def exchange(socket, *frames):
+    """The frames of the answer."""
     socket.send_multipart(frames)
     assert socket.poll(PATIENCE_S * 1000)
     return socket.recv_multipart()
 
 
 def test_bad_requests_get_a_status_and_a_sentence_and_harm_no_other(local, observations_BN):
-    rows, masks = observations_BN.tobytes(), bytes(all_asked(8, WIRE))
+    rows_BN, masks_BM = [observations_BN], all_asked(8, WIRE)
     other = WireGame.of(zf.games.get("tictactoe"), "run-1")
-    many = 65 * observations_BN.shape[1]
     with (
         Serving(local, WIRE, max_rows=64) as server,
         asking(WIRE, server) as remote,
@@ -140,16 +140,16 @@ def test_bad_requests_get_a_status_and_a_sentence_and_harm_no_other(local, obser
         for frames, status in (
             ([b"rubbish"], Status.MALFORMED),
             ([b""] * 50, Status.MALFORMED),
-            ([encode_request(WIRE, 1, 8), rows[1:], masks], Status.WRONG_SIZE),
-            ([encode_request(other, 2, 8), rows, masks], Status.OTHER_GAME),
-            ([encode_request(WIRE, 3, 65), bytes(many)[:99], masks], Status.TOO_MANY_ROWS),
+            ([encode_request(WIRE, 1, rows_BN, masks_BM)[:-1]], Status.WRONG_SIZE),
+            ([encode_request(other, 2, rows_BN, masks_BM)], Status.OTHER_GAME),
+            ([encode_request(WIRE, 3, [], all_asked(65, WIRE))], Status.TOO_MANY_ROWS),
         ):
             answer = exchange(socket, *frames)
             with pytest.raises(Refused, match=r"^[a-z]") as refused:
                 decode_answer(answer, all_asked(8, WIRE), WIRE)
             assert refused.value.status == status
             remote(observations_BN)
-        assert answered_id(exchange(socket, encode_request(WIRE, 9, 8), rows, masks)) == 9
+        assert answered_id(exchange(socket, encode_request(WIRE, 9, rows_BN, masks_BM))) == 9
         assert server.server.counts.num_refused == 5
         assert remote.counts.num_retries == 0
 
@@ -165,10 +165,10 @@ def test_a_frame_that_is_larger_than_any_request_ends_its_connection_alone(local
 
 
 def test_a_server_that_may_not_use_its_weights_says_why(local, observations_BN):
-    rows, masks = observations_BN.tobytes(), bytes(all_asked(8, WIRE))
+    request = encode_request(WIRE, 1, [observations_BN], all_asked(8, WIRE))
     with Serving(local, WIRE) as server, raw_socket(server.at) as socket:
         server.why_paused = "12 versions behind"
-        answer = exchange(socket, encode_request(WIRE, 1, 8), rows, masks)
+        answer = exchange(socket, request)
         with pytest.raises(Refused, match="12 versions behind") as refused:
             decode_answer(answer, all_asked(8, WIRE), WIRE)
         assert refused.value.status == Status.BEHIND
@@ -177,20 +177,23 @@ def test_a_server_that_may_not_use_its_weights_says_why(local, observations_BN):
 def test_a_server_that_ends_answers_what_it_has_and_refuses_what_still_comes(
     local, observations_BN
 ):
-    rows, masks = observations_BN.tobytes(), bytes(all_asked(8, WIRE))
     statuses = {}
+
+    def request(number):
+        return encode_request(WIRE, number, [observations_BN], all_asked(8, WIRE))
+
     with Serving(local, WIRE, drain_s=PATIENCE_S) as server, raw_socket(server.at) as socket:
         for number in range(5):
-            socket.send_multipart([encode_request(WIRE, number, 8), rows, masks])
+            socket.send(request(number))
         server.stop()
         while Status.DRAINING not in statuses.values():
             number += 1
-            answer = exchange(socket, encode_request(WIRE, number, 8), rows, masks)
-            statuses[answered_id(answer)] = ANSWER.unpack(answer[0])[2]
+            answer = exchange(socket, request(number))
+            statuses[answered_id(answer)] = ANSWER.unpack_from(answer[0])[2]
         while len(statuses) <= number:
             assert socket.poll(PATIENCE_S * 1000), "a request was left without an answer"
             answer = socket.recv_multipart()
-            statuses[answered_id(answer)] = ANSWER.unpack(answer[0])[2]
+            statuses[answered_id(answer)] = ANSWER.unpack_from(answer[0])[2]
     assert set(statuses.values()) == {Status.ANSWERED, Status.DRAINING}
 
 
@@ -211,7 +214,7 @@ def keys(tmp_path):
 
 def test_only_the_workers_key_gets_answers(local, observations_BN, keys):
     servers, workers, strangers = keys
-    frames = encode_request(WIRE, 1, 8), observations_BN.tobytes(), bytes(all_asked(8, WIRE))
+    request = encode_request(WIRE, 1, [observations_BN], all_asked(8, WIRE))
     with Serving(local, WIRE, key=servers) as server:
         with asking(WIRE, server, key=workers) as remote:
             logits_BA, _ = remote(observations_BN)
@@ -219,7 +222,7 @@ def test_only_the_workers_key_gets_answers(local, observations_BN, keys):
         forged = type(workers)(strangers.public, strangers.secret, servers.public)
         for key in (None, strangers, forged):
             with raw_socket(server.at, key) as socket:
-                socket.send_multipart(frames)
+                socket.send(request)
                 assert not socket.poll(300)
         assert server.server.counts.num_requests == 1
 

@@ -13,6 +13,7 @@ from zerofleet.errors import Unsupported
 from zerofleet.infer.evaluator import lockstep
 from zerofleet.infer.remote import ServerAddress
 from zerofleet.infer.wire import (
+    ANSWER,
     Request,
     WireGame,
     all_asked,
@@ -45,7 +46,7 @@ def silent(frames):
     """A server that hangs."""
 
 
-def answering(change=lambda frames: frames, version=40):
+def answering(change=lambda message: message, version=40):
     """Uniform evaluations, changed before they are sent."""
 
     def answer(frames):
@@ -53,18 +54,17 @@ def answering(change=lambda frames: frames, version=40):
         num_rows = len(request.observations_BN)
         logits_BA = np.zeros((num_rows, GAME.num_actions), np.float32)
         outcomes_BO = np.full((num_rows, 3), 1 / 3, np.float32)
-        sent = encode_answer(request, version, logits_BA, outcomes_BO)
-        return change([bytes(each) for each in sent])
+        return [change(encode_answer(request, version, logits_BA, outcomes_BO))]
 
     return answer
 
 
-def with_nan(frames):
-    return [frames[0], b"\xff" * len(frames[1]), frames[2]]
+def with_nan(message):
+    return message[:-2] + b"\xff\xff"
 
 
-def too_short(frames):
-    return [frames[0], frames[1][2:], frames[2]]
+def too_short(message):
+    return message[:-2]
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def too_short(frames):
         (answering(with_nan), "has numbers that are not finite"),
         (answering(too_short), "were asked for"),
         (answering(version=99), "of weights 99, which is unknown"),
-        (lambda frames: [b"rubbish"], "no answer: it must begin with"),
-        (lambda frames: [b""] * 9, "no answer: it must begin with"),
+        (lambda frames: [b"rubbish"], "no answer: it must be one frame"),
+        (lambda frames: [b""] * 9, "no answer: it must be one frame"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named_and_its_batches_go_elsewhere(
@@ -255,10 +255,8 @@ def test_a_remote_evaluator_has_no_weights_to_load():
 
 
 def test_a_request_of_no_logits_is_answered_with_values_alone(local, observations_BN):
-    frames = encode_answer(
-        Request(1, observations_BN, np.zeros((8, 1), np.uint8)), 40, *local(observations_BN)
-    )
-    assert len(frames[1]) == 0
+    request = Request(1, observations_BN, np.zeros((8, 1), np.uint8))
+    assert len(encode_answer(request, 40, *local(observations_BN))) == ANSWER.size + 8 * 3 * 4
     with Serving(local, WIRE) as server, asking(WIRE, server) as remote:
         pipeline = remote.pipeline(1, lambda slot: np.zeros((8, 1), np.uint8))
         pipeline.submit(0, observations_BN)

@@ -32,34 +32,43 @@ LOGITS_BA = np.arange(21, dtype=np.float32).reshape(3, 7)
 OUTCOMES_BO = np.array([[0.5, 0.25, 0.25], [1, 0, 0], [0, 0, 1]], np.float32)
 
 
-def request_frames(**changes):
-    header = encode_request(WIRE, 5, 3)
-    frames = {"header": header, "observations": OBSERVATIONS_BN.tobytes(), "masks": bytes(MASKS_BM)}
-    return list((frames | changes).values())
+def message(wire=WIRE, request_id=5, observations_BN=OBSERVATIONS_BN, masks_BM=MASKS_BM):
+    return encode_request(wire, request_id, [observations_BN], masks_BM)
 
 
-def answer_frames(logits_BA=LOGITS_BA, outcomes_BO=OUTCOMES_BO, version=41):
-    frames = encode_answer(Request(5, OBSERVATIONS_BN, MASKS_BM), version, logits_BA, outcomes_BO)
-    return [bytes(frame) for frame in frames]
+def with_rows(num_rows):
+    """A request that says so."""
+    written = bytearray(message())
+    struct.pack_into("<I", written, REQUEST.size - 4, num_rows)
+    return bytes(written)
+
+
+def answer_message(logits_BA=LOGITS_BA, outcomes_BO=OUTCOMES_BO, version=41):
+    return encode_answer(Request(5, OBSERVATIONS_BN, MASKS_BM), version, logits_BA, outcomes_BO)
 
 
 def test_a_request_is_read_as_it_was_written():
-    request = decode_request(request_frames(), WIRE, max_rows=3)
+    request = decode_request([message()], WIRE, max_rows=3)
     assert request.request_id == 5
     assert np.array_equal(request.observations_BN, OBSERVATIONS_BN)
     assert np.array_equal(request.masks_BM, MASKS_BM)
 
 
+def test_rows_of_several_parts_follow_one_another():
+    parts_BN = [OBSERVATIONS_BN[:1], OBSERVATIONS_BN[1:]]
+    assert encode_request(WIRE, 5, parts_BN, MASKS_BM) == message()
+
+
 def test_its_header_is_little_endian_with_magic_format_game_run_id_and_rows():
     fingerprint = bytes.fromhex(zf.games.fingerprint(GAME))
-    expected = b"ZFRQ" + struct.pack("<I", 1) + fingerprint + WIRE.run + struct.pack("<QI", 5, 3)
-    assert encode_request(WIRE, 5, 3) == expected
+    expected = b"ZFRQ" + struct.pack("<I", 2) + fingerprint + WIRE.run + struct.pack("<QI", 5, 3)
+    assert message() == expected + OBSERVATIONS_BN.tobytes() + MASKS_BM.tobytes()
 
 
 def test_a_request_is_read_in_place():
-    frames = [memoryview(frame) for frame in request_frames()]
-    request = decode_request(frames, WIRE, max_rows=3)
-    assert np.shares_memory(request.observations_BN, np.frombuffer(frames[1], np.uint8))
+    written = memoryview(message())
+    request = decode_request([written], WIRE, max_rows=3)
+    assert np.shares_memory(request.observations_BN, np.frombuffer(written, np.uint8))
 
 
 @pytest.mark.parametrize(
@@ -67,44 +76,36 @@ def test_a_request_is_read_in_place():
     [
         ([], Status.MALFORMED),
         ([b"rubbish"], Status.MALFORMED),
-        ([b"\0" * REQUEST.size, b"", b""], Status.MALFORMED),
-        (request_frames()[:2], Status.MALFORMED),
-        ([*request_frames(), b"more"], Status.MALFORMED),
-        (request_frames(header=b"ZFRQ\2" + encode_request(WIRE, 5, 3)[5:]), Status.OTHER_FORMAT),
-        (
-            request_frames(
-                header=encode_request(WireGame.of(zf.games.get("gomoku"), "run-1"), 5, 3)
-            ),
-            Status.OTHER_GAME,
-        ),
-        (
-            request_frames(header=encode_request(WireGame.of(GAME, "run-2"), 5, 3)),
-            Status.OTHER_RUN,
-        ),
-        (request_frames(header=encode_request(WIRE, 5, 0)), Status.TOO_MANY_ROWS),
-        (request_frames(header=encode_request(WIRE, 5, 5)), Status.TOO_MANY_ROWS),
-        (request_frames(header=encode_request(WIRE, 5, 2**32 - 1)), Status.TOO_MANY_ROWS),
-        (request_frames(header=encode_request(WIRE, 5, 2)), Status.WRONG_SIZE),
-        (request_frames(observations=b""), Status.WRONG_SIZE),
-        (request_frames(masks=b"1234"), Status.WRONG_SIZE),
+        ([b"\0" * REQUEST.size], Status.MALFORMED),
+        ([message(), b"more"], Status.MALFORMED),
+        ([b"ZFRQ\1" + message()[5:]], Status.OTHER_FORMAT),
+        ([message(WireGame.of(zf.games.get("gomoku"), "run-1"))], Status.OTHER_GAME),
+        ([message(WireGame.of(GAME, "run-2"))], Status.OTHER_RUN),
+        ([with_rows(0)], Status.TOO_MANY_ROWS),
+        ([with_rows(5)], Status.TOO_MANY_ROWS),
+        ([with_rows(2**32 - 1)], Status.TOO_MANY_ROWS),
+        ([with_rows(2)], Status.WRONG_SIZE),
+        ([message()[:-1]], Status.WRONG_SIZE),
+        ([message() + b"1"], Status.WRONG_SIZE),
     ],
 )
 def test_what_is_no_request_to_this_server_is_refused_with_a_status_and_a_sentence(frames, status):
     with pytest.raises(Refused, match=r"^[a-z][^\n]{10,400}$") as refused:
         decode_request(frames, WIRE, max_rows=4)
     assert refused.value.status == status
-    header, sentence = encode_refusal(refused.value)
-    assert answered_id([header]) == refused.value.request_id
+    refusal = encode_refusal(refused.value)
+    assert answered_id([refusal]) == refused.value.request_id
     with pytest.raises(Refused, match=r"^[a-z]") as read:
-        decode_answer([header, sentence], MASKS_BM, WIRE)
+        decode_answer([refusal], MASKS_BM, WIRE)
     assert (read.value.status, str(read.value)) == (status, str(refused.value))
 
 
 def test_an_answer_has_the_version_the_outcomes_and_the_logits_that_were_asked_for():
-    frames = answer_frames()
-    assert len(frames[1]) == 3 * 2  # of 21 logits three were asked for, two bytes each
-    assert answered_id(frames) == 5
-    answer = decode_answer(frames, MASKS_BM, WIRE)
+    written = answer_message()
+    # Of 21 logits three were asked for, two bytes each.
+    assert len(written) == ANSWER.size + OUTCOMES_BO.nbytes + 3 * 2
+    assert answered_id([written]) == 5
+    answer = decode_answer([written], MASKS_BM, WIRE)
     assert answer.version == 41
     assert np.array_equal(answer.outcomes_BO, OUTCOMES_BO)
     asked_BA = asked_for(MASKS_BM, 7)
@@ -117,7 +118,7 @@ def test_all_logits_can_be_asked_for():
 
 
 def test_a_logit_beyond_half_precision_is_the_largest_half():
-    answer = decode_answer(answer_frames(LOGITS_BA * 1e6), MASKS_BM, WIRE)
+    answer = decode_answer([answer_message(LOGITS_BA * 1e6)], MASKS_BM, WIRE)
     assert answer.policy_logits_BA.max() == 65504
 
 
@@ -128,34 +129,41 @@ def test_a_server_refuses_to_send_what_is_not_finite(bad):
         (LOGITS_BA, OUTCOMES_BO + bad),
     ):
         with pytest.raises(Refused, match="weights 41 evaluate these rows to numbers that are not"):
-            answer_frames(logits_BA, outcomes_BO)
+            answer_message(logits_BA, outcomes_BO)
 
 
-def halves(*values):
-    return np.array(values, "<f2").tobytes()
+def answer_of(header=None, outcomes_BO=OUTCOMES_BO, logits=(1, 2, 3)):
+    """An answer that no server of ours would send."""
+    header = header or ANSWER.pack(b"ZFAN", 2, 0, 5, 41, 3)
+    return header + outcomes_BO.tobytes() + np.array(logits, "<f2").tobytes()
+
+
+def test_such_an_answer_is_read_where_nothing_is_wrong_with_it():
+    assert decode_answer([answer_of()], MASKS_BM, WIRE).policy_logits_BA.max() == 3
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({1: halves(1, np.nan, 3)}, "not finite"),
-        ({1: halves(1, 2)}, "were asked for"),
-        ({2: OUTCOMES_BO[:2].tobytes()}, "were asked for"),
-        ({2: (OUTCOMES_BO + np.inf).tobytes()}, "not finite"),
-        ({2: (OUTCOMES_BO * 2).tobytes()}, "no distribution"),
-        ({2: (OUTCOMES_BO - 0.5).tobytes()}, "no distribution"),
-        ({0: ANSWER.pack(b"ZFAN", 1, 0, 5, 41, 2)}, "2 rows"),
-        ({0: ANSWER.pack(b"ZFAN", 9, 0, 5, 41, 3)}, "format 9"),
-        ({0: ANSWER.pack(b"ZFAN", 1, 99, 5, 41, 3)}, "unknown status 99"),
+        ({"logits": (1, np.nan, 3)}, "not finite"),
+        ({"logits": (1, 2)}, "were asked for"),
+        ({"outcomes_BO": OUTCOMES_BO[:2]}, "were asked for"),
+        ({"outcomes_BO": OUTCOMES_BO + np.float32(np.inf)}, "not finite"),
+        ({"outcomes_BO": OUTCOMES_BO * 2}, "no distribution"),
+        ({"outcomes_BO": OUTCOMES_BO - np.float32(0.5)}, "no distribution"),
+        ({"header": ANSWER.pack(b"ZFAN", 2, 0, 5, 41, 2)}, "2 rows"),
+        ({"header": ANSWER.pack(b"ZFAN", 9, 0, 5, 41, 3)}, "format 9"),
+        ({"header": ANSWER.pack(b"ZFAN", 2, 99, 5, 41, 3)}, "unknown status 99"),
     ],
 )
 def test_an_answer_that_must_not_reach_a_search_is_refused(change, fault):
-    frames = [change.get(number, frame) for number, frame in enumerate(answer_frames())]
     with pytest.raises(BadBytes, match=fault):
-        decode_answer(frames, MASKS_BM, WIRE)
+        decode_answer([answer_of(**change)], MASKS_BM, WIRE)
 
 
-@pytest.mark.parametrize("frames", [[], [b""], [b"rubbish"], [b"\0" * ANSWER.size]])
+@pytest.mark.parametrize(
+    "frames", [[], [b""], [b"rubbish"], [b"\0" * ANSWER.size], [answer_of()] * 2]
+)
 def test_what_is_no_answer_at_all_is_refused(frames):
     with pytest.raises(BadBytes, match="no answer"):
         answered_id(frames)

@@ -125,10 +125,10 @@ def compile_until(over: Path) -> None:
 
 
 def answer_with_nan(after: int) -> None:
-    """An inference server that is honest for so many answers, then sends NaN for every logit."""
+    """An inference server that is honest for so many answers, then ends each with NaN."""
 
-    def lie(frames: list[Any]) -> list[Any]:
-        return [frames[0], b"\xff" * memoryview(frames[1]).nbytes, frames[2]]
+    def lie(message: bytes) -> bytes:
+        return message[:-2] + b"\xff\xff"
 
     _change_answers(after, lie)
 
@@ -136,12 +136,12 @@ def answer_with_nan(after: int) -> None:
 def answer_with_version(version: int, after: int) -> None:
     """An inference server that is honest for so many answers, then names another version."""
 
-    def lie(frames: list[Any]) -> list[Any]:
+    def lie(message: bytes) -> bytes:
         from zerofleet.infer.wire import ANSWER
 
-        fields = list(ANSWER.unpack(frames[0]))
+        fields = list(ANSWER.unpack_from(message))
         fields[4] = version
-        return [ANSWER.pack(*fields), *frames[1:]]
+        return ANSWER.pack(*fields) + message[ANSWER.size :]
 
     _change_answers(after, lie)
 
@@ -155,15 +155,15 @@ def keep_old_weights() -> None:
     replace_method("zerofleet.selfplay.fleet_feed:FleetWeightsFeed.load_newest", make)
 
 
-def _change_answers(after: int, lie: Callable[[list[Any]], list[Any]]) -> None:
+def _change_answers(after: int, lie: Callable[[bytes], bytes]) -> None:
     from zerofleet.infer import server
 
     honest, num_answers = server.encode_answer, 0
 
-    def encode(*arguments: Any) -> list[Any]:
+    def encode(*arguments: Any) -> bytes:
         nonlocal num_answers
         num_answers += 1
-        frames = honest(*arguments)
-        return frames if num_answers <= after else lie(frames)
+        message: bytes = honest(*arguments)
+        return message if num_answers <= after else lie(message)
 
     server.encode_answer = encode

@@ -39,7 +39,7 @@ class Serving:
         self._name, self._key = name, key
         self._is_stopping = False
         self._drain_s = drain_s
-        self._socket = ServerSocket("127.0.0.1", 0, key, wire.max_frame_bytes(max_rows))
+        self._socket = ServerSocket("127.0.0.1", 0, key, wire.request_bytes(max_rows))
         self.server = InferenceServer(
             self._socket.socket,
             wire,

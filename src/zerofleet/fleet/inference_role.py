@@ -99,7 +99,7 @@ class InferenceSession:
         if max_wait_ms is None:
             max_wait_ms = config.fleet.max_wait_ms
         self._socket = ServerSocket(
-            options.host, options.port, options.key, wire.max_frame_bytes(max_rows)
+            options.host, options.port, options.key, wire.request_bytes(max_rows)
         )
         network = RunNetwork(bus, facts, config, game, options.evaluator, options.device)
         evaluator = network.evaluator(weights, config.run.compile_inference)

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
-import numpy as np
 import zmq
 
 from zerofleet.errors import BadBytes, Unsupported
@@ -28,7 +27,6 @@ from zerofleet.infer.evaluator import Finished, Observations, Pipeline, Rows, St
 from zerofleet.infer.latencies import Latencies
 from zerofleet.infer.sockets import KEY_FILE, CurveKey, connected_socket, is_loopback, receive
 from zerofleet.infer.wire import (
-    NUM_FRAMES,
     Masks,
     Refused,
     Status,
@@ -36,6 +34,7 @@ from zerofleet.infer.wire import (
     all_asked,
     answered_id,
     decode_answer,
+    decode_request,
     encode_request,
 )
 
@@ -67,7 +66,10 @@ class ServerAddress(NamedTuple):
 class Batch:
     """What one stream has in flight."""
 
-    observations: bytes
+    id: int
+    """Of the request."""
+    message: bytes
+    """The request."""
     masks_BM: Masks
     begin_s: float
     sent_s: float = 0.0
@@ -177,8 +179,10 @@ class RemoteEvaluator:
 
     # ---- for the streams
 
-    def start(self, observations: bytes, masks_BM: Masks) -> Batch:
-        batch = Batch(observations, masks_BM, time.perf_counter())
+    def start(self, parts_BN: Sequence[Observations], masks_BM: Masks) -> Batch:
+        begin_s, request_id = time.perf_counter(), next(self._ids)
+        message = encode_request(self.wire, request_id, parts_BN, masks_BM)
+        batch = Batch(request_id, message, masks_BM, begin_s)
         self._waiting.append(batch)
         self._send_waiting()
         return batch
@@ -261,18 +265,15 @@ class RemoteEvaluator:
 
     def _send(self, batch: Batch, server: Server) -> None:
         assert server.socket is not None
-        request_id = next(self._ids)
         batch.sent_s = time.monotonic()
-        server.in_flight[request_id] = batch
-        header = encode_request(self.wire, request_id, batch.num_rows)
-        frames = (header, batch.observations, batch.masks_BM.tobytes())
-        server.socket.send_multipart(frames, copy=False)
+        server.in_flight[batch.id] = batch
+        server.socket.send(batch.message, copy=False)
         self.counts.num_requests += 1
 
     def _evaluate_here(self, batch: Batch, fallback: Pipeline) -> None:
         self._note_waiting(f"{self._why_nobody()}; evaluating here with weights {fallback.version}")
-        rows_BN = np.frombuffer(batch.observations, np.uint8).reshape(batch.num_rows, -1)
-        fallback.submit(0, rows_BN)
+        request = decode_request([batch.message], self.wire, batch.num_rows)
+        fallback.submit(0, request.observations_BN)
         answered = fallback.collect()
         self._version = answered.version
         self.counts.num_fallback_rows += batch.num_rows
@@ -296,7 +297,7 @@ class RemoteEvaluator:
     def _receive_all(self) -> None:
         for server in list(self._servers.values()):
             while server.socket is not None and server.in_flight:
-                frames = receive(server.socket, NUM_FRAMES)
+                frames = receive(server.socket, 1)
                 if frames is None:
                     break
                 self._take(server, frames)
@@ -404,8 +405,7 @@ class RemoteStream:
         self._masks_of = masks_of
 
     def start(self, slot: int, *parts_BN: Observations) -> None:
-        observations = b"".join(part.tobytes() for part in parts_BN)
-        self.batch = self._evaluator.start(observations, self._masks_of(slot))
+        self.batch = self._evaluator.start(parts_BN, self._masks_of(slot))
 
     def wait(self, timeout_s: float) -> bool:
         return self._evaluator.wait([self.batch], timeout_s) is not None

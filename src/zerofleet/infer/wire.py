@@ -3,14 +3,15 @@
 A request carries the leaves of one group of games: their observations as the core wrote them, and
 which logits the search will read. An answer carries those logits in half precision, the outcome
 distributions, and the version of the weights that computed both. A refusal carries a status and a
-sentence. Each is a ZeroMQ message of frames, all numbers little-endian:
+sentence. Each is a ZeroMQ message of one frame, since each frame costs as much as thousands of
+bytes; all numbers are little-endian:
 
     request   header | observations uint8 [B, N] | masks uint8 [B, M]
-    answer    header | logits float16 [L] | outcomes float32 [B, O]
+    answer    header | outcomes float32 [B, O] | logits float16 [L]
     refusal   header | sentence, as UTF-8
 
 L is the number of bits set in the masks: bit a % 8 of byte a // 8 asks for the logit of action a.
-Rows of which only the value is wanted ask for none. Frames are read in place; nothing is unpickled.
+Rows of which only the value is wanted ask for none. Arrays are read in place; nothing is unpickled.
 
 Shapes: B rows, N bytes of an observation, M bytes of a mask, A actions, O outcomes.
 """
@@ -30,14 +31,12 @@ from zerofleet.errors import BadBytes, ZerofleetError
 from zerofleet.games import Game
 from zerofleet.infer.evaluator import Observations, Rows
 
-FORMAT = 1
+FORMAT = 2
 REQUEST_MAGIC, ANSWER_MAGIC = b"ZFRQ", b"ZFAN"
 REQUEST = struct.Struct("<4sI8s8sQI")
 """Magic, format, game, run, request id, rows."""
 ANSWER = struct.Struct("<4sIIQQI")
 """Magic, format, status, request id, version, rows."""
-NUM_FRAMES = 3
-"""Of a request, and of an answer."""
 MAX_SENTENCE = 500
 LARGEST_HALF = float(np.finfo(np.float16).max)
 SUM_TOLERANCE = 0.01
@@ -99,13 +98,12 @@ class WireGame:
     def mask_bytes(self) -> int:
         return (self.num_actions + 7) // 8
 
-    def max_frame_bytes(self, max_rows: int) -> int:
-        """Of a request with so many rows."""
-        return max(REQUEST.size, max_rows * max(self.observation_bytes, self.mask_bytes))
+    def request_bytes(self, num_rows: int) -> int:
+        return REQUEST.size + num_rows * (self.observation_bytes + self.mask_bytes)
 
 
 class Request(NamedTuple):
-    """A request as a server reads it; the arrays are views into its frames."""
+    """A request as a server reads it; the arrays are views into its message."""
 
     request_id: int
     observations_BN: Observations
@@ -123,19 +121,24 @@ class Answer(NamedTuple):
 # ---- requests
 
 
-def encode_request(wire: WireGame, request_id: int, num_rows: int) -> bytes:
-    """The header; observations and masks are the frames behind it."""
-    return REQUEST.pack(REQUEST_MAGIC, FORMAT, wire.game, wire.run, request_id, num_rows)
+def encode_request(
+    wire: WireGame, request_id: int, parts_BN: Sequence[Observations], masks_BM: Masks
+) -> bytes:
+    """For the rows of all parts, in order."""
+    header = REQUEST.pack(REQUEST_MAGIC, FORMAT, wire.game, wire.run, request_id, len(masks_BM))
+    return b"".join((header, *parts_BN, masks_BM))  # type: ignore[arg-type]
 
 
 def decode_request(frames: Sequence[Frame], wire: WireGame, max_rows: int) -> Request:
     """Raises Refused with the reason for whatever is not a request to this server."""
-    header = bytes(frames[0]) if frames else b""
-    if len(header) != REQUEST.size or header[:4] != REQUEST_MAGIC:
+    message = memoryview(frames[0] if len(frames) == 1 else b"")
+    if message.nbytes < REQUEST.size or message[:4] != REQUEST_MAGIC:
         raise Refused(
-            Status.MALFORMED, 0, f"no request: it must begin with {REQUEST.size} bytes of header"
+            Status.MALFORMED,
+            0,
+            f"no request: it must be one frame that begins with {REQUEST.size} bytes of header",
         )
-    _, written, game, run, request_id, num_rows = REQUEST.unpack(header)
+    _, written, game, run, request_id, num_rows = REQUEST.unpack_from(message)
 
     def refused(status: Status, sentence: str) -> Refused:
         return Refused(status, request_id, sentence)
@@ -158,20 +161,15 @@ def decode_request(frames: Sequence[Frame], wire: WireGame, max_rows: int) -> Re
             f"the request has {num_rows} rows; this server takes 1 to {max_rows}: lower "
             "selfplay.games_per_group, or start it with a larger --max-batch-rows",
         )
-    if len(frames) != NUM_FRAMES:
-        raise refused(
-            Status.MALFORMED, f"the request has {len(frames)} frames; it must have {NUM_FRAMES}"
-        )
-    sizes = [memoryview(frame).nbytes for frame in frames[1:]]
-    wanted = [num_rows * wire.observation_bytes, num_rows * wire.mask_bytes]
-    if sizes != wanted:
+    if message.nbytes != wire.request_bytes(num_rows):
         raise refused(
             Status.WRONG_SIZE,
-            f"observations and masks of {num_rows} rows must be {wanted[0]} and {wanted[1]} bytes, "
-            f"got {sizes[0]} and {sizes[1]}",
+            f"a request of {num_rows} rows must have {wire.request_bytes(num_rows)} bytes, got "
+            f"{message.nbytes}",
         )
-    observations, masks = (np.frombuffer(frame, np.uint8) for frame in frames[1:])
-    return Request(request_id, observations.reshape(num_rows, -1), masks.reshape(num_rows, -1))
+    rows = np.frombuffer(message, np.uint8, offset=REQUEST.size)
+    end = num_rows * wire.observation_bytes
+    return Request(request_id, rows[:end].reshape(num_rows, -1), rows[end:].reshape(num_rows, -1))
 
 
 def all_asked(num_rows: int, wire: WireGame) -> Masks:
@@ -189,10 +187,8 @@ def asked_for(masks_BM: Masks, num_actions: int) -> NDArray[np.bool_]:
 # ---- answers
 
 
-def encode_answer(
-    request: Request, version: int, logits_BA: Rows, outcomes_BO: Rows
-) -> list[bytes | memoryview]:
-    """The frames of an answer. Refused where an evaluation is not finite."""
+def encode_answer(request: Request, version: int, logits_BA: Rows, outcomes_BO: Rows) -> bytes:
+    """Refused where an evaluation is not finite."""
     logits = logits_BA[asked_for(request.masks_BM, logits_BA.shape[1])]
     if not (np.isfinite(logits).all() and np.isfinite(outcomes_BO).all()):
         raise Refused(
@@ -205,51 +201,55 @@ def encode_answer(
     header = ANSWER.pack(
         ANSWER_MAGIC, FORMAT, Status.ANSWERED, request.request_id, version, num_rows
     )
-    return [header, halves.data, outcomes_BO.astype("<f4", copy=False).tobytes()]
+    return b"".join((header, outcomes_BO.astype("<f4", copy=False).tobytes(), halves.data))
 
 
-def encode_refusal(refused: Refused) -> list[bytes | memoryview]:
+def encode_refusal(refused: Refused) -> bytes:
     header = ANSWER.pack(ANSWER_MAGIC, FORMAT, refused.status, refused.request_id, 0, 0)
-    return [header, str(refused).encode()[:MAX_SENTENCE]]
+    return header + str(refused).encode()[:MAX_SENTENCE]
 
 
 def answered_id(frames: Sequence[Frame]) -> int:
     """The request that an answer or refusal is for. BadBytes where it is neither."""
-    header = bytes(frames[0]) if frames else b""
-    if len(header) != ANSWER.size or header[:4] != ANSWER_MAGIC:
-        raise BadBytes(f"no answer: it must begin with {ANSWER.size} bytes of header")
-    request_id: int = ANSWER.unpack(header)[3]
+    message = memoryview(frames[0] if len(frames) == 1 else b"")
+    if message.nbytes < ANSWER.size or message[:4] != ANSWER_MAGIC:
+        raise BadBytes(
+            f"no answer: it must be one frame that begins with {ANSWER.size} bytes of header"
+        )
+    request_id: int = ANSWER.unpack_from(message)[3]
     return request_id
 
 
 def decode_answer(frames: Sequence[Frame], masks_BM: Masks, wire: WireGame) -> Answer:
-    """The answer to a request with these masks.
+    """The answer to a request with these masks, of a message that has an `answered_id`.
 
     Raises Refused where the server refuses, and BadBytes for an answer that must not reach a
     search: of another size, or with numbers that are no evaluation.
     """
-    _, written, status, request_id, version, num_rows = ANSWER.unpack(bytes(frames[0]))
+    (message,) = map(memoryview, frames)
+    _, written, status, request_id, version, num_rows = ANSWER.unpack_from(message)
     if written != FORMAT:
         raise BadBytes(f"its answer has format {written}; this worker reads {FORMAT}")
     if status != Status.ANSWERED:
         if status not in Status.__members__.values():
             raise BadBytes(f"its answer has the unknown status {status}")
-        sentence = bytes(frames[1])[:MAX_SENTENCE].decode(errors="replace") if frames[1:] else ""
+        sentence = bytes(message[ANSWER.size :])[:MAX_SENTENCE].decode(errors="replace")
         raise Refused(Status(status), request_id, sentence)
     asked_BA = asked_for(masks_BM, wire.num_actions)
-    sizes = [memoryview(frame).nbytes for frame in frames[1:]]
-    wanted = [2 * int(np.count_nonzero(asked_BA)), 4 * len(masks_BM) * wire.num_outcomes]
-    if num_rows != len(masks_BM) or sizes != wanted:
+    outcome_bytes = 4 * len(masks_BM) * wire.num_outcomes
+    wanted = ANSWER.size + outcome_bytes + 2 * int(np.count_nonzero(asked_BA))
+    if num_rows != len(masks_BM) or message.nbytes != wanted:
         raise BadBytes(
-            f"its answer has {num_rows} rows in frames of {sizes} bytes; {len(masks_BM)} rows in "
+            f"its answer has {num_rows} rows in {message.nbytes} bytes; {len(masks_BM)} rows in "
             f"{wanted} were asked for"
         )
-    logits = np.frombuffer(frames[1], "<f2")
-    outcomes_BO = np.frombuffer(frames[2], "<f4").reshape(num_rows, -1).astype(np.float32)
+    numbers = message[ANSWER.size :]
+    outcomes_BO = np.frombuffer(numbers[:outcome_bytes], "<f4").reshape(num_rows, -1)
+    logits = np.frombuffer(numbers[outcome_bytes:], "<f2")
     if not (np.isfinite(logits).all() and np.isfinite(outcomes_BO).all()):
         raise BadBytes(f"its answer with weights {version} has numbers that are not finite")
     if outcomes_BO.min() < 0 or (abs(outcomes_BO.sum(axis=1) - 1) > SUM_TOLERANCE).any():
         raise BadBytes(f"its answer with weights {version} has outcomes that are no distribution")
     logits_BA = np.zeros(asked_BA.shape, np.float32)
     logits_BA[asked_BA] = logits
-    return Answer(version, logits_BA, outcomes_BO)
+    return Answer(version, logits_BA, outcomes_BO.astype(np.float32))
