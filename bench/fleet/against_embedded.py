@@ -23,7 +23,7 @@ from contextlib import ExitStack
 
 from legs import MAX_OTHER_CORES, Side, alternate, ratio_of_pairs
 from links import Link
-from mps import Mps
+from mps import BELOW_NORMAL, Mps
 from parts import Bench, record, sets, wait_for
 
 from zerofleet import games
@@ -104,7 +104,8 @@ def start_fleet(run, game, preset, link, environment):
     config = load(game, preset)
     cores = divide(config, games.get(config.game.name, **config.game.options), None)
     options = ("--preset", preset, "--run", run.name, "--threads", str(cores.num_training_threads))
-    run.side.role("trainer", "trainer", game, *options, *sets(SETTINGS), environment=environment)
+    of_trainer = environment and environment | BELOW_NORMAL
+    run.side.role("trainer", "trainer", game, *options, *sets(SETTINGS), environment=of_trainer)
     for number in range(cores.num_workers):
         name = f"worker-{number}"
         worker = ("worker", "--run", run.name, "--processes", "1", "--worker-id", name)

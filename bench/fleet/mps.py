@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 
 CONTROL = "nvidia-cuda-mps-control"
+BELOW_NORMAL = {"CUDA_MPS_CLIENT_PRIORITY": "1"}
+"""For a trainer: within one process inference goes ahead of training too."""
 QUIT_S, PATIENCE_S = 5, 20
 """For processes that use it to end, and for the daemon to answer."""
 
