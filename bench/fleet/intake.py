@@ -49,7 +49,7 @@ def send(address, game, run_id, sender, orders, answers):
             end_s = time.monotonic() + (amount if kind == "seconds" else 3600)
             end = number + amount if kind == "games" else sys.maxsize
             while number < end and time.monotonic() < end_s:
-                if not bus.has_room(sender.worker, max_bytes):
+                if bus.receipt(sender).room_bytes(max_bytes) <= 0:
                     time.sleep(PAUSE_S)
                     continue
                 numbers = range(number, min(end, number + BATCH))

@@ -12,6 +12,7 @@ import os
 import subprocess
 import threading
 import time
+from contextlib import suppress
 
 OWN = os.getpid() % 2**14
 """So that several benchmarks at once have links of their own."""
@@ -45,30 +46,28 @@ class Link:
             shape = ["root", "tbf", "rate", self._rate, "burst", "64kbit", "latency", "400ms"]
             run("tc", "qdisc", "add", "dev", NEAR, *shape)
             run("tc", "-n", NAMESPACE, "qdisc", "add", "dev", FAR, *shape)
-        self._loop = asyncio.new_event_loop()
         opened = threading.Event()
-        self._thread = threading.Thread(target=self._serve, args=[opened], daemon=True)
+        self._thread = threading.Thread(target=asyncio.run, args=[self._serve(opened)], daemon=True)
         self._thread.start()
         opened.wait(10)
         return self
 
     def __exit__(self, *fault):
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(5)
         ip("netns", "delete", NAMESPACE)  # and the devices with it
 
-    def _serve(self, opened):
-        async def listen():
-            server = await asyncio.start_server(self._relay, NEAR_ADDRESS, 0)
-            self.port = server.sockets[0].getsockname()[1]
-            opened.set()
-
-        self._loop.run_until_complete(listen())
-        self._loop.run_forever()
+    async def _serve(self, opened):
+        self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._relay, NEAR_ADDRESS, 0)
+        self.port = server.sockets[0].getsockname()[1]
+        opened.set()
+        await self._closing.wait()
 
     async def _relay(self, reader, writer):
         there, back = await asyncio.open_connection("127.0.0.1", self._target)
-        await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        with suppress(asyncio.CancelledError):  # the link is closed
+            await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
 
     async def _pump(self, reader, writer):
         """Passes bytes on, each chunk so much later than it came."""

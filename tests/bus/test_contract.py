@@ -164,11 +164,11 @@ def test_the_age_of_a_backlog_is_of_the_oldest_that_still_waits(bus: Bus) -> Non
     assert bus.backlog().oldest_s >= 0.1
     bus.receive_episodes()
     bus.acknowledge(sent[:1])
-    for oldest_s in (bus.backlog().oldest_s, bus.oldest_waiting_s(WORKER.worker)):
+    for oldest_s in (bus.backlog().oldest_s, bus.receipt(WORKER).oldest_waiting_s):
         assert oldest_s < time.monotonic() - second_s + 0.05  # of the first: 0.1 s more
     bus.acknowledge(sent[1:])
     assert bus.backlog().oldest_s == 0
-    assert bus.oldest_waiting_s(WORKER.worker) == 0
+    assert bus.receipt(WORKER).oldest_waiting_s == 0
 
 
 def test_the_backlog_of_each_worker_adds_up_to_all(bus: Bus) -> None:
@@ -183,7 +183,9 @@ def test_the_backlog_of_each_worker_adds_up_to_all(bus: Bus) -> None:
     assert {worker: each.num_episodes for worker, each in found.items()} == {"box-1": 2, "box-2": 1}
     assert sum(each.num_bytes for each in found.values()) == total.num_bytes
     assert all(0.01 < each.oldest_s < 60 for each in found.values())
-    assert found["box-1"].oldest_s <= bus.oldest_waiting_s("box-1") < 60
+    receipt = bus.receipt(restarted)
+    assert found["box-1"].oldest_s <= receipt.oldest_waiting_s < 60
+    assert (receipt.waiting_bytes, receipt.num_senders) == (found["box-1"].num_bytes, 2)
 
 
 def test_peeking_shows_the_newest_that_wait_and_takes_nothing(bus: Bus) -> None:
@@ -342,10 +344,19 @@ def test_a_dropped_match_is_neither_leased_nor_counted(bus: Bus) -> None:
 
 def test_a_worker_has_room_until_its_share_of_the_backlog_is_used(bus: Bus) -> None:
     assert bus.reachable
-    assert bus.has_room("box-1", 10_000)
+    assert bus.receipt(WORKER).room_bytes(10_000) == 10_000
     bus.send_episodes([Delivery(WORKER, 0, bytes(10_000))])
-    assert not bus.has_room("box-1", 10_000)
-    assert bus.has_room("box-1", 40_000)
+    assert bus.receipt(WORKER).room_bytes(10_000) <= 0
+    room = bus.receipt(WORKER).room_bytes(60_000)
+    assert 0 < room <= 50_000
+    bus.send_episodes([Delivery(OTHER, 0, b"game")])
+    assert bus.receipt(WORKER).room_bytes(60_000) == room - 30_000
+
+
+def test_a_receipt_knows_the_mark_of_one_start_only(bus: Bus) -> None:
+    bus.set_marks({WORKER: 7})
+    assert bus.receipt(WORKER).mark == bus.mark(WORKER) == 7
+    assert bus.receipt(Sender(WORKER.worker, WORKER.incarnation + 1)).mark == 0
 
 
 def test_the_end_of_the_run_is_seen_by_all(bus: Bus) -> None:

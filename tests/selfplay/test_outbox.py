@@ -243,15 +243,15 @@ def test_a_full_server_keeps_games_on_this_disk_until_it_has_room(bus, trainer, 
     until(confirmed(made, 40), trainer.take_in)
 
 
-def test_it_stops_sending_where_enough_waits_for_the_trainer(bus, trainer, start, monkeypatch):
-    monkeypatch.setattr(bus, "has_room", lambda worker, max_bytes: len(bus._sent) < 10)
-    monkeypatch.setattr(outbox, "BATCH_EPISODES", 5)
-    made = start()
-    made.send(GAMES)
-    until(lambda: made.values()["sent"] == 10)
+def test_it_stops_sending_where_enough_waits_for_the_trainer(bus, trainer, start):
+    made = start(max_backlog_bytes=2**20)
+    games = GAMES * 250  # 2.2 MiB
+    made.send(games)
+    until(lambda: bus.backlog().num_bytes >= 2**20)
     settle(bus)
-    assert made.values()["sent"] == 10
-    until(confirmed(made, 40), trainer.take_in)
+    assert bus.backlog().num_bytes < 2**20 + outbox.BATCH_BYTES
+    assert made.values()["sent"] == bus.backlog().num_episodes < len(games)
+    until(confirmed(made, len(games)), trainer.take_in)
     assert trainer.num_repeated == 0
 
 
@@ -345,12 +345,12 @@ def test_a_spool_that_another_worker_left_waits_for_it_where_it_may_not_be_sent(
     start.close(first)
     bus.is_down = False
 
-    def mark(sender):
+    def receipt(sender):
         if sender.worker == "other":
             raise BusRefused("redis://box does not allow this")
-        return type(bus).mark(bus, sender)
+        return type(bus).receipt(bus, sender)
 
-    monkeypatch.setattr(bus, "mark", mark)
+    monkeypatch.setattr(bus, "receipt", receipt)
     second = start(incarnation=2)
     second.send(GAMES[30:])
     until(confirmed(second, 10), trainer.take_in)

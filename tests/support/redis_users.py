@@ -14,6 +14,7 @@ from zerofleet.bus import (
     Delivery,
     InferenceOffer,
     Pace,
+    Receipt,
     RoleEntry,
     Sender,
 )
@@ -67,7 +68,7 @@ class BusOfUsers:
         """What has no method below is the worker's to read, or else the trainer's to do."""
         is_read = name in (
             "graph held other_weights pace reachable run_facts stop stopping wait_for_news "
-            "wait_to_play weights weights_version has_room recent_versions inference_offers"
+            "wait_to_play weights weights_version recent_versions inference_offers"
         )
         return getattr(self.worker if is_read else self.trainer, name)
 
@@ -84,8 +85,8 @@ class BusOfUsers:
     def backlog(self) -> Any:
         return self.viewer.backlog()
 
-    def oldest_waiting_s(self, worker: str) -> float:
-        return self._of(Sender(worker, 0)).oldest_waiting_s(worker)
+    def receipt(self, sender: Sender) -> Receipt:
+        return self._of(sender).receipt(sender)
 
     def backlog_by_worker(self) -> Any:
         return self.viewer.backlog_by_worker()

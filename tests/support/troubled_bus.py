@@ -22,13 +22,9 @@ class TroubledBus(MemoryBus):
             raise BusFull("redis://box: out of memory")
         super().send_episodes(deliveries)
 
-    def oldest_waiting_s(self, worker):
+    def receipt(self, sender):
         self._call()
-        return super().oldest_waiting_s(worker)
-
-    def mark(self, sender):
-        self._call()
-        return super().mark(sender)
+        return super().receipt(sender)
 
     def held(self, worker):
         self._call()

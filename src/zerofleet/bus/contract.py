@@ -70,6 +70,25 @@ class Backlog:
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """What a sender learns of its deliveries."""
+
+    mark: int
+    """It may forget its deliveries below this number."""
+    oldest_waiting_s: float
+    """Age of the oldest delivery of its worker that waits for the trainer; 0 where none does."""
+    waiting_bytes: int
+    """What its worker's waiting deliveries occupy in the bus."""
+    num_senders: int
+    """Workers whose deliveries wait."""
+
+    def room_bytes(self, max_bytes: int) -> int:
+        """How much more its worker may send: at most `max_bytes` wait for the trainer, in equal
+        shares for all workers whose deliveries wait."""
+        return max_bytes // max(1, self.num_senders) - self.waiting_bytes
+
+
+@dataclass(frozen=True)
 class ServerFigures:
     """What a bus's server reports of itself."""
 
@@ -216,19 +235,15 @@ class Bus(Protocol):
     def mark(self, sender: Sender) -> int:
         """What that sender may forget: its deliveries below this number. 0 where none is known."""
 
+    def receipt(self, sender: Sender) -> Receipt:
+        """What has become of a sender's deliveries. One that neither waits nor is below the mark is
+        lost: what waits is read before the mark."""
+
     def backlog(self) -> Backlog:
         """What waits for the trainer."""
 
     def backlog_by_worker(self) -> dict[str, Backlog]:
         """The same for each worker whose episodes wait, by id."""
-
-    def oldest_waiting_s(self, worker: str) -> float:
-        """The age of this worker's oldest delivery that waits for the trainer; 0 where none
-        does."""
-
-    def has_room(self, worker: str, max_bytes: int) -> bool:
-        """Whether this worker may send more: at most this many bytes wait for the trainer, in equal
-        shares for all workers whose episodes wait."""
 
     def peek_episodes(self, max_count: int) -> list[Delivery]:
         """The newest deliveries that wait for the trainer, oldest first, at most this many. They

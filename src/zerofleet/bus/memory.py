@@ -16,6 +16,7 @@ from zerofleet.bus.contract import (
     InferenceOffer,
     Pace,
     PublishedWeights,
+    Receipt,
     RoleEntry,
     Sender,
     WeightsFacts,
@@ -107,6 +108,12 @@ class MemoryBus:
         with self._changed:
             return self._marks.get(sender, 0)
 
+    def receipt(self, sender: Sender) -> Receipt:
+        with self._changed:
+            waiting = self.backlog_by_worker()
+            own = waiting.get(sender.worker, Backlog(0, 0, 0.0))
+            return Receipt(self.mark(sender), own.oldest_s, own.num_bytes, len(waiting))
+
     def backlog(self) -> Backlog:
         with self._changed:
             waiting = [*self._pending.values(), *self._sent]
@@ -128,13 +135,6 @@ class MemoryBus:
                 worker: Backlog(len(sizes[worker]), sum(sizes[worker]), oldest_s[worker])
                 for worker in sorted(sizes)
             }
-
-    def oldest_waiting_s(self, worker: str) -> float:
-        found = self.backlog_by_worker().get(worker)
-        return 0.0 if found is None else found.oldest_s
-
-    def has_room(self, worker: str, max_bytes: int) -> bool:
-        return self.backlog().num_bytes < max_bytes
 
     def peek_episodes(self, max_count: int) -> list[Delivery]:
         with self._changed:

@@ -27,6 +27,7 @@ from zerofleet.bus.contract import (
     NotTheTrainer,
     Pace,
     PublishedWeights,
+    Receipt,
     RoleEntry,
     Sender,
     ServerFigures,
@@ -48,7 +49,7 @@ ROLE_TIMEOUT_S = 30.0
 """A role that has not registered for this long is no longer listed."""
 MAX_ENTRY_BYTES = 64 << 10
 MAX_SENT_BYTES = 1 << 20
-MAX_SENT_ENTRIES = 256
+MAX_SENT_ENTRIES = 1024
 """Of one transaction."""
 CLEARED_AT_ONCE = 200
 MAX_REASON = 500
@@ -166,6 +167,22 @@ class RedisBus:
         found = self._link.call(lambda client: client.hget(key, str(sender.incarnation)))
         return int(found or 0)
 
+    def receipt(self, sender: Sender) -> Receipt:
+        worker = checked_name("worker", sender.worker)
+
+        def look(client: Any) -> Any:
+            pipeline = client.pipeline(transaction=False)
+            pipeline.xrange(self.keys.episodes(worker), count=1)
+            pipeline.time()
+            pipeline.memory_usage(self.keys.episodes(worker))
+            pipeline.scard(self.keys.senders)
+            pipeline.hget(self.keys.marks(worker), str(sender.incarnation))
+            return pipeline.execute()
+
+        entries, now, num_bytes, num_senders, mark = self._link.call(look)
+        oldest_s = age_of(entries, now) if entries else 0.0
+        return Receipt(int(mark or 0), oldest_s, num_bytes or 0, num_senders)
+
     def backlog(self) -> Backlog:
         found = self.backlog_by_worker().values()
         return Backlog(
@@ -193,26 +210,6 @@ class RedisBus:
             if entries:  # else all were acknowledged meanwhile
                 backlogs[worker] = Backlog(num_episodes, num_bytes or 0, age_of(entries, now))
         return backlogs
-
-    def oldest_waiting_s(self, worker: str) -> float:
-        def look(client: Any) -> Any:
-            pipeline = client.pipeline(transaction=False)
-            pipeline.xrange(self.keys.episodes(checked_name("worker", worker)), count=1)
-            pipeline.time()
-            return pipeline.execute()
-
-        entries, now = self._link.call(look)
-        return age_of(entries, now) if entries else 0.0
-
-    def has_room(self, worker: str, max_bytes: int) -> bool:
-        def look(client: Any) -> Any:
-            pipeline = client.pipeline(transaction=False)
-            pipeline.memory_usage(self.keys.episodes(checked_name("worker", worker)))
-            pipeline.scard(self.keys.senders)
-            return pipeline.execute()
-
-        used, num_senders = self._link.call(look)
-        return bool((used or 0) * max(1, num_senders) < max_bytes)
 
     def peek_episodes(self, max_count: int) -> list[Delivery]:
         def look(client: Any) -> Any:

@@ -43,9 +43,9 @@ MAX_QUEUED_BATCHES = 32
 QUIET_S = 1.0
 """A server that ends answers until no request has come for so long."""
 CPU_MERGED_ROWS = 64
-"""On a CPU a row of a convolutional network costs a few percent less in a batch of 64 than of 256. A
-dense network gains a tenth by 256, but its games are played in groups of 128 rows and more, and a
-request is never split."""
+"""On a CPU a row of a convolutional network costs a few percent less in a batch of 64 than of 256.
+A dense network gains a tenth by 256, but its games are played in groups of 128 rows and more, and
+a request is never split."""
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def connected_socket(
 def receive(socket: "zmq.Socket[bytes]", max_frames: int) -> list[memoryview] | None:
     """The frames of the next message, in place; None where there is none. Frames beyond
     `max_frames` + 1 are dropped, so that their number shows that there were too many."""
-    if not socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:  # cheaper than the exception of a failure
+    if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:  # cheaper than a failure's exception
         return None
     frames: list[memoryview] = []
     while True:

@@ -226,7 +226,8 @@ def decode_answer(frames: Sequence[Frame], masks_BM: Masks, wire: WireGame) -> A
     Raises Refused where the server refuses, and BadBytes for an answer that must not reach a
     search: of another size, or with numbers that are no evaluation.
     """
-    (message,) = map(memoryview, frames)
+    (frame,) = frames
+    message = memoryview(frame)
     _, written, status, request_id, version, num_rows = ANSWER.unpack_from(message)
     if written != FORMAT:
         raise BadBytes(f"its answer has format {written}; this worker reads {FORMAT}")

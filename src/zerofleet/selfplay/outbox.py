@@ -28,7 +28,7 @@ POLL_TO_END_S = 0.1
 SEND_INTERVAL_S = 0.05
 """For so long games are collected and sent together."""
 
-BATCH_EPISODES = 256
+BATCH_EPISODES = 1024
 BATCH_BYTES = 1 << 20
 """Sent in one call, at most."""
 
@@ -104,6 +104,8 @@ class Stream:
     """To be sent again."""
     forgotten: range = range(0)
     """Numbers that are not on disk any more and that the trainer lacks."""
+    room_bytes: int = 0
+    """How much more may be sent before the bus is asked again."""
 
     def sent(self, first: int, end: int, due_after_s: float, is_repeated: bool) -> None:
         now_s = time.monotonic()
@@ -179,7 +181,6 @@ class SpooledOutbox:
         self._trouble = ""
         self._disk_trouble = ""
         self._held = ""
-        self._has_room = True
         self._num_failures = 0
         self._poll_at_s = 0.0
         self._is_closing = False
@@ -338,16 +339,14 @@ class SpooledOutbox:
 
     def _exchange(self) -> None:
         """Asks what the trainer has, and sends what it has not."""
-        now_s = time.monotonic()
-        asks = self._is_closing or now_s >= self._poll_at_s
+        asks = self._is_closing or time.monotonic() >= self._poll_at_s
         if asks:
-            self._poll_at_s = now_s + POLL_S
-            self._has_room = True
             self._held = self._bus.held(self._sender.worker)
         for stream in list(self._streams):
             try:
-                if asks and stream.spool.num_unconfirmed:
+                if asks:
                     self._ask(stream)
+                    self._poll_at_s = time.monotonic() + POLL_S
                 while time.monotonic() < self._poll_at_s and self._send_batch(stream):
                     pass
             except BusRefused as fault:
@@ -388,17 +387,20 @@ class SpooledOutbox:
 
     def _ask(self, stream: Stream) -> None:
         """Drops what is confirmed, and finds what was lost in transit."""
+        if not stream.spool.num_unconfirmed:
+            stream.room_bytes = BATCH_BYTES  # nothing to ask about
+            return
         now_s = time.monotonic()
         due = [batch for batch in stream.in_flight if now_s >= batch.due_at_s]
-        # First what waits, then the mark: a game leaves the bus after its mark has passed it.
-        oldest_s = self._bus.oldest_waiting_s(stream.spool.sender.worker) if due else 0.0
-        mark = self._bus.mark(stream.spool.sender)
+        receipt = self._bus.receipt(stream.spool.sender)
+        mark = receipt.mark
+        stream.room_bytes = receipt.room_bytes(self._settings.max_backlog_bytes)
         with self._lock:
             self._counts["confirmed"] += stream.spool.confirm(mark)
         for batch in due:
             batch.due_at_s = now_s + self._settings.resend_after_s
         # The bus has nothing that old.
-        lost = [batch for batch in due if now_s - batch.sent_at_s > oldest_s]
+        lost = [batch for batch in due if now_s - batch.sent_at_s > receipt.oldest_waiting_s]
         stream.in_flight = [batch for batch in stream.in_flight if batch not in lost]
         stream.lost += lost
         was_repeated = any(batch.is_repeated for batch in lost)
@@ -420,10 +422,7 @@ class SpooledOutbox:
         """Sends the next batch of a stream; False where there is none, or no room for it."""
         again = stream.lost[0] if stream.lost else None
         first, end = (stream.next, stream.spool.end) if again is None else (again.first, again.end)
-        if (first >= end and not stream.forgotten) or not self._has_room:
-            return False
-        self._has_room = self._bus.has_room(self._sender.worker, self._settings.max_backlog_bytes)
-        if not self._has_room:
+        if (first >= end and not stream.forgotten) or stream.room_bytes <= 0:
             return False
         sender = stream.spool.sender
         if numbers := stream.forgotten[:BATCH_EPISODES]:
@@ -441,6 +440,7 @@ class SpooledOutbox:
                 for i, episode in enumerate(episodes)
             ]
         )
+        stream.room_bytes -= sum(map(len, episodes))
         end = first + len(episodes)
         stream.sent(first, end, self._settings.resend_after_s, again is not None)
         if again is not None:
