@@ -1,11 +1,14 @@
 """Matches: pairs, seats, seeds, and what stops one."""
 
 import random
+import time
 
+import numpy as np
 import pytest
 
 import zerofleet as zf
 from zerofleet.arena.openings import openings as known_openings
+from zerofleet.arena.search_players import SearchPlayer
 from zerofleet.arena.starts import opening_of_each_pair, random_opening
 from zerofleet.arena.statistics import estimate
 from zerofleet.errors import BadText, IllegalAction, Inconsistent
@@ -206,6 +209,28 @@ def test_a_progress_callback_can_end_a_match_before_a_game_is_over():
     with pytest.raises(KeyboardInterrupt):
         zf.arena.match("gomoku", Counted, "random", 2, num_threads=1, on_progress=stop)
     assert num_moves == 1  # in the game of the pair in which it is to move
+
+
+def test_a_match_is_ended_during_a_long_search_in_all_its_threads():
+    num_calls = 0
+
+    def evaluate(observations):
+        nonlocal num_calls
+        num_calls += 1
+        time.sleep(0.001)
+        return np.zeros((len(observations), 7), np.float32), np.full(
+            (len(observations), 3), 1 / 3, np.float32
+        )
+
+    def stop(num_done, num_games):
+        raise KeyboardInterrupt
+
+    def searcher():
+        return SearchPlayer("long", evaluate, num_simulations=20_000)
+
+    with pytest.raises(KeyboardInterrupt):
+        zf.arena.match("connect4", searcher, searcher, 128, num_threads=2, on_progress=stop)
+    assert num_calls < 10_000  # the first move alone needs more
 
 
 def test_a_match_that_was_ended_begins_no_more_games():

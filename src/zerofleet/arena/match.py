@@ -1,5 +1,6 @@
 """Matches: two players, paired games, played in parallel."""
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -25,9 +26,12 @@ blocks would leave threads idle."""
 PlayerSource = str | Callable[[], Player]
 """A player's text, or a factory that is called once per thread."""
 
+CHECK_S = 0.2
+"""How often a search looks, at most, whether its match goes on."""
+
 OnProgress = Callable[[int, int], None]
-"""Called after each round of moves with the number of finished games and of all games, by one
-thread at a time. An exception ends the match."""
+"""Called again and again, by one thread at a time, with the number of finished games and of all
+games. An exception ends the match."""
 
 
 def match(
@@ -53,6 +57,10 @@ def match(
     pairing = Pairing(game, first, second, seed, num_threads)
     opening_of = opening_of_each_pair(game, seed, openings)
     return pairing.play(range(num_games // 2), opening_of, on_progress)
+
+
+class MatchEnded(Exception):
+    """Another thread of a match has failed."""
 
 
 class Pairing:
@@ -88,7 +96,7 @@ class Pairing:
         num_threads = min(self.num_threads, len(blocks))
         played: dict[int, list[PlayedGame]] = {}
         names: list[str] = []
-        num_done, lock, stop = 0, Lock(), Event()
+        num_done, checked_at_s, lock, stop = 0, time.monotonic(), Lock(), Event()
 
         def count(num_over: int) -> None:
             nonlocal num_done
@@ -96,11 +104,21 @@ class Pairing:
                 num_done += num_over
                 on_progress(num_done, 2 * len(pairs))
 
+        def check() -> None:
+            """Ends a search, which may take minutes, when the match has ended."""
+            nonlocal checked_at_s
+            if stop.is_set():
+                raise MatchEnded
+            if time.monotonic() >= checked_at_s + CHECK_S:
+                checked_at_s = time.monotonic()
+                count(0)
+
         def play_every(offset: int) -> None:
             """Plays every num_threads-th block from `offset`, with this thread's own players."""
             with ExitStack() as opened:
                 first, second = (opened.enter_context(make()) for make in self._makers)
                 names[:] = [first.name, second.name]
+                first.on_step = second.on_step = check
                 for begin in blocks[offset::num_threads]:
                     if stop.is_set():
                         return
@@ -116,8 +134,9 @@ class Pairing:
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
-            finally:
-                stop.set()  # if one failed, the others stop too
+            except BaseException:
+                stop.set()  # the others stop too
+                raise
         return Match(
             game=self.game,
             first=names[0],

@@ -4,7 +4,7 @@ A player may keep state between calls, so each thread of a match has its own pla
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +17,9 @@ class Player(ABC):
 
     name: str
     """The text that names it."""
+
+    on_step: Callable[[], None] = staticmethod(lambda: None)
+    """Called at each step of a long search; an exception ends the search."""
 
     @abstractmethod
     def choose_many(self, positions: Sequence[Position], seeds: Sequence[int]) -> list[int]:

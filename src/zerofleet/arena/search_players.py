@@ -85,6 +85,7 @@ class SearchPlayer(Player):
                 seeds[at : at + size],
                 self._root,
                 self.seconds,
+                self.on_step,
                 **settings,
             )
         ]

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -79,17 +79,20 @@ def search_many(
     seeds: Sequence[int],
     root: RootName = "puct",
     seconds: float | None = None,
+    on_step: Callable[[], None] = lambda: None,
     **settings: Unpack[SearchSettings],
 ) -> list[RootResult]:
     """Searches positions of one game concurrently, each with its seed.
 
     The leaves of all searches share the evaluator's batches. Each result equals that of `analyse`
     with the same seed, as far as evaluations do not depend on the batch. With `seconds` all
-    searches together have that time.
+    searches together have that time. `on_step` is called before each batch; an exception ends the
+    searches.
     """
     name = evaluator if isinstance(evaluator, str) else None
     running = RunningSearch(positions, name, num_simulations, seeds, root, seconds, **settings)
     while not running.finished:
+        on_step()
         observations = running.gather()
         if not isinstance(evaluator, str) and len(observations) > 0:
             running.absorb(*evaluate_checked(evaluator, positions[0].game, observations))

@@ -22,7 +22,11 @@ REPORT_INTERVAL_S = 5.0
 """How often the means of the last steps are written as metrics."""
 DELIVERIES_PER_FSYNC = 4096
 """Deliveries that are logged together, with one fsync."""
-POLL_EPISODES_S = 0.01
+POLL_EPISODES_S = 0.1
+"""For so long games are collected and taken in together: a call to Redis and an fsync cost as much
+for one game as for fifty."""
+MANY_EPISODES = 1000
+"""After so many in one call the next one follows at once."""
 POLL_REQUESTS_S = 1.0
 RETRY_BUS_S = 1.0
 """Mean wait before a bus that failed is tried again."""
@@ -307,7 +311,7 @@ class IntakeThread:
             try:
                 received = received or loop.bus.receive_episodes()
                 loop.take_in(received)
-                was_idle, received = not received, []
+                has_more, received = len(received) >= MANY_EPISODES, []
                 self._introduce()  # after games, which free a full bus
                 if time.monotonic() >= requests_at_s:
                     loop.take_requests()
@@ -315,7 +319,7 @@ class IntakeThread:
             except (BusUnreachable, BusFull):
                 self._ending.wait(random.uniform(0.5, 1.5) * RETRY_BUS_S)
                 continue
-            if was_idle:
+            if not has_more:
                 self._ending.wait(POLL_EPISODES_S)
 
 
