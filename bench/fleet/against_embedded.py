@@ -9,7 +9,7 @@ There are as many blocks of legs as fit into --minutes, which count from the sta
 leg during which other programs used more cores than --others is run again.
 
 Behind a link such as 20ms or 20mbit the worker is a host of its own, and a relay delays each way,
-or the bandwidth is bounded (needs root). With mps worker and trainer share a GPU through NVIDIA
+or the bandwidth is bounded each way (needs root). With mps worker and trainer share a GPU through NVIDIA
 MPS, else by turns. The cores are divided as `zerofleet fleet local` divides them.
 """
 
@@ -126,7 +126,7 @@ def compare(preset, name, minutes, seconds, max_other_cores):
     with ExitStack() as stack:
         bench = stack.enter_context(Bench())
         environment = stack.enter_context(Mps(bench.folder)) if way.pop("mps", False) else {}
-        link = stack.enter_context(Link(bench.port, **way)) if way else None
+        link = stack.enter_context(Link(bench.address, **way)) if way else None
         sides = {name: stack.enter_context(Side(bench)) for name in (EMBEDDED, FLEET)}
         runs = {name: Run(bench, side, name) for name, side in sides.items()}
         start_embedded(runs[EMBEDDED], game, size)

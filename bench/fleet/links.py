@@ -1,10 +1,10 @@
-"""A host of its own for a worker: a network namespace that reaches one port through a slow link.
+"""A host of its own for a worker: a network namespace that reaches a Redis through a slow link.
 
-    with Link(port, delay_s=0.02) as link:
+    with Link(address, delay_s=0.02) as link:
         subprocess.Popen([*link.prefix, "program", link.host, str(link.port)])
 
-The kernel here has no netem, so a relay in user space delays every byte, each way. `tc tbf` bounds
-the bandwidth, each way. Needs root.
+The kernel here has no netem, so a relay in user space delays every byte, each way. Where nothing
+is delayed Redis itself listens there. `tc tbf` bounds the bandwidth, each way. Needs root.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import os
 import subprocess
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 
 OWN = os.getpid() % 2**14
 """So that several benchmarks at once have links of their own."""
@@ -24,10 +24,10 @@ MAX_QUEUED = 256
 
 
 class Link:
-    """A namespace with a way to a port of this machine's loopback, as long as it is open."""
+    """A namespace with a way to a Redis on this machine's loopback, as long as it is open."""
 
-    def __init__(self, port, delay_s=0.0, rate=None):
-        self._target = port
+    def __init__(self, address, delay_s=0.0, rate=None):
+        self._redis = address
         self._delay_s = delay_s
         self._rate = rate
         self.host = NEAR_ADDRESS
@@ -46,6 +46,10 @@ class Link:
             shape = ["root", "tbf", "rate", self._rate, "burst", "64kbit", "latency", "400ms"]
             run("tc", "qdisc", "add", "dev", NEAR, *shape)
             run("tc", "-n", NAMESPACE, "qdisc", "add", "dev", FAR, *shape)
+        if not self._delay_s:
+            self.port = self._redis.port
+            self._listen("127.0.0.1", NEAR_ADDRESS)
+            return self
         opened = threading.Event()
         self._thread = threading.Thread(target=asyncio.run, args=[self._serve(opened)], daemon=True)
         self._thread.start()
@@ -53,9 +57,17 @@ class Link:
         return self
 
     def __exit__(self, *fault):
-        self._loop.call_soon_threadsafe(self._closing.set)
-        self._thread.join(5)
+        if self._delay_s:
+            self._loop.call_soon_threadsafe(self._closing.set)
+            self._thread.join(5)
+        else:
+            self._listen("127.0.0.1")
         ip("netns", "delete", NAMESPACE)  # and the devices with it
+
+    def _listen(self, *addresses):
+        """Where Redis takes connections. No other host reaches the link."""
+        with closing(self._redis.client()) as client:
+            client.config_set("bind", " ".join(addresses))
 
     async def _serve(self, opened):
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
@@ -65,7 +77,7 @@ class Link:
         await self._closing.wait()
 
     async def _relay(self, reader, writer):
-        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        there, back = await asyncio.open_connection("127.0.0.1", self._redis.port)
         with suppress(asyncio.CancelledError):  # the link is closed
             await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
 
