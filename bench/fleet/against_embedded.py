@@ -9,8 +9,8 @@ There are as many blocks of legs as fit into --minutes, which count from the sta
 leg during which other programs used more cores than --others is run again.
 
 Behind a link such as 20ms or 20mbit the worker is a host of its own, and a relay delays each way,
-or the bandwidth is bounded each way (needs root). With mps worker and trainer share a GPU through NVIDIA
-MPS, else by turns. The cores are divided as `zerofleet fleet local` divides them.
+or the bandwidth is bounded each way (needs root). With mps worker and trainer share a GPU through
+NVIDIA MPS, else by turns. The cores are divided as `zerofleet fleet local` divides them.
 """
 
 import argparse
