@@ -27,7 +27,7 @@ PlayerSource = str | Callable[[], Player]
 """A player's text, or a factory that is called once per thread."""
 
 CHECK_S = 0.2
-"""How often a search looks, at most, whether its match goes on."""
+"""How often a search looks, at most, whether its match was ended."""
 
 OnProgress = Callable[[int, int], None]
 """Called again and again, by one thread at a time, with the number of finished games and of all

@@ -34,6 +34,7 @@ def test_what_a_worker_killed_while_sending_left_is_sent_by_its_next_start(fleet
         assert fleet.worker(spoil=partial(die_at, SEND, when, count, note)).ended() == -9
         in_hand = json.loads(note.read_text())["in_hand"]
         assert in_hand > 0
-    fleet.worker()
+    last = fleet.worker()
+    fleet.wait_for(lambda: "earlier starts" in last.output, "what the killed ones left")
     fleet.wait_for_games()
     print(f"in hand {in_hand}, games {fleet.finish()}")
