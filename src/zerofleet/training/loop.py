@@ -25,6 +25,8 @@ DELIVERIES_PER_FSYNC = 4096
 POLL_EPISODES_S = 0.1
 """For so long games are collected and taken in together: a call to Redis and an fsync cost as much
 for one game as for fifty."""
+POLL_WHILE_WAITING_S = 0.01
+"""The same while training waits for games."""
 MANY_EPISODES = 1000
 """After so many in one call the next one follows at once."""
 POLL_REQUESTS_S = 1.0
@@ -320,7 +322,8 @@ class IntakeThread:
                 self._ending.wait(random.uniform(0.5, 1.5) * RETRY_BUS_S)
                 continue
             if not has_more:
-                self._ending.wait(POLL_EPISODES_S)
+                trains = loop.replay.limiter.may_train(loop.settings.batch_size)
+                self._ending.wait(POLL_EPISODES_S if trains else POLL_WHILE_WAITING_S)
 
 
 class WeightsPublisher:
