@@ -32,6 +32,9 @@ BATCH_EPISODES = 1024
 BATCH_BYTES = 1 << 20
 """Sent in one call, at most."""
 
+BYTES_PER_RECEIPT = 1 << 19
+"""Sent, give or take a batch, before the outbox asks for room again: others send too."""
+
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 10.0
 """Bounds of the pause after a call that failed. It doubles each time, and a random part of it is
@@ -388,13 +391,14 @@ class SpooledOutbox:
     def _ask(self, stream: Stream) -> None:
         """Drops what is confirmed, and finds what was lost in transit."""
         if not stream.spool.num_unconfirmed:
-            stream.room_bytes = BATCH_BYTES  # nothing to ask about
+            stream.room_bytes = 1  # nothing to ask about before the first batch
             return
         now_s = time.monotonic()
         due = [batch for batch in stream.in_flight if now_s >= batch.due_at_s]
         receipt = self._bus.receipt(stream.spool.sender)
         mark = receipt.mark
-        stream.room_bytes = receipt.room_bytes(self._settings.max_backlog_bytes)
+        room_bytes = receipt.room_bytes(self._settings.max_backlog_bytes)
+        stream.room_bytes = min(room_bytes, BYTES_PER_RECEIPT)
         with self._lock:
             self._counts["confirmed"] += stream.spool.confirm(mark)
         for batch in due:
@@ -441,6 +445,8 @@ class SpooledOutbox:
             ]
         )
         stream.room_bytes -= sum(map(len, episodes))
+        if stream.room_bytes <= 0:
+            self._poll_at_s = 0.0  # ask again
         end = first + len(episodes)
         stream.sent(first, end, self._settings.resend_after_s, again is not None)
         if again is not None:
