@@ -205,8 +205,7 @@ class UnsteadyBus(MemoryBus):
 def test_games_are_taken_in_beside_the_steps_also_when_the_bus_comes_and_goes(
     tmp_path, monkeypatch
 ):
-    for name in ("RETRY_BUS_S", "POLL_EPISODES_S"):
-        monkeypatch.setattr(f"zerofleet.training.loop.{name}", 0.01)
+    monkeypatch.setattr("zerofleet.training.loop.RETRY_BUS_S", 0.01)
     game, deliveries = games_of(ANNA)
     bus, faults = UnsteadyBus(), []
     with trainer_of(tmp_path, bus) as (loop, _):

@@ -25,7 +25,7 @@ POLL_S = 1.0
 POLL_TO_END_S = 0.1
 """The same while it waits for its last marks."""
 
-SEND_INTERVAL_S = 0.1
+SEND_INTERVAL_S = 0.05
 """For so long games are collected and sent together."""
 
 BATCH_EPISODES = 1024

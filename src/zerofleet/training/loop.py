@@ -22,13 +22,7 @@ REPORT_INTERVAL_S = 5.0
 """How often the means of the last steps are written as metrics."""
 DELIVERIES_PER_FSYNC = 4096
 """Deliveries that are logged together, with one fsync."""
-POLL_EPISODES_S = 0.1
-"""For so long games are collected and taken in together: a call to Redis and an fsync cost as much
-for one game as for fifty."""
-POLL_WHILE_WAITING_S = 0.01
-"""The same while training waits for games."""
-MANY_EPISODES = 1000
-"""After so many in one call the next one follows at once."""
+POLL_EPISODES_S = 0.01
 POLL_REQUESTS_S = 1.0
 RETRY_BUS_S = 1.0
 """Mean wait before a bus that failed is tried again."""
@@ -313,7 +307,7 @@ class IntakeThread:
             try:
                 received = received or loop.bus.receive_episodes()
                 loop.take_in(received)
-                has_more, received = len(received) >= MANY_EPISODES, []
+                was_idle, received = not received, []
                 self._introduce()  # after games, which free a full bus
                 if time.monotonic() >= requests_at_s:
                     loop.take_requests()
@@ -321,9 +315,8 @@ class IntakeThread:
             except (BusUnreachable, BusFull):
                 self._ending.wait(random.uniform(0.5, 1.5) * RETRY_BUS_S)
                 continue
-            if not has_more:
-                trains = loop.replay.limiter.may_train(loop.settings.batch_size)
-                self._ending.wait(POLL_EPISODES_S if trains else POLL_WHILE_WAITING_S)
+            if was_idle:
+                self._ending.wait(POLL_EPISODES_S)
 
 
 class WeightsPublisher:

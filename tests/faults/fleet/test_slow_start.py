@@ -8,13 +8,13 @@ from redis_server import needs_redis
 pytestmark = needs_redis
 
 MIN_ROWS = 500
-MOST_ROWS = 30_000
-"""With what a fast worker plays in the tenths of a second until it learns that it must wait."""
+MOST_ROWS = 15_000
+"""With what a fast worker plays until it learns that it must wait."""
 
 
 def test_workers_fill_the_replay_buffer_and_wait_while_a_new_trainer_compiles(fleet_of, tmp_path):
     over = tmp_path / "over"
-    settings = [f"replay.min_rows={MIN_ROWS}", "replay.samples_per_row=2", "fleet.pace_slack_s=0"]
+    settings = [f"replay.min_rows={MIN_ROWS}", "replay.samples_per_row=8", "fleet.pace_slack_s=0"]
     fleet = fleet_of(*settings)
     trainer = fleet.trainer(partial(compile_until, over))
     fleet.worker()
